@@ -1,0 +1,285 @@
+// Package record holds the types that cross every pipe between the tools: read
+// it first. A record is one JSON object; each tool adds or updates its own key
+// and passes all others on unchanged, those that it does not know included.
+// docs/records.md is the reference for people.
+package record
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"agentfs.internal/tool/status"
+)
+
+// Store is a workspace: one bundle, one mountpoint, many checkpoints. Key
+// "store", written by cpdb.
+type Store struct {
+	ID          string     `json:"id"`                   // random, never reused
+	Name        string     `json:"name"`                 // what people type; unique
+	Status      string     `json:"status"`               // one of the Store… constants
+	BundlePath  string     `json:"bundle_path"`          // absolute path of the .sparsebundle directory
+	MountPath   string     `json:"mount_path"`           // absolute path where it is, or will be, mounted
+	SizeBytes   int64      `json:"size_bytes"`           // size of the image, not what it uses
+	CreatedAt   time.Time  `json:"created_at"`           // UTC
+	MountedAt   *time.Time `json:"mounted_at,omitempty"` // when it was last attached; absent after a detach
+	NextVersion int64      `json:"next_version"`         // the number that the next checkpoint gets
+	Checkpoints int64      `json:"checkpoints"`          // how many are ready
+	Latest      int64      `json:"latest"`               // the newest ready version, 0 for none
+}
+
+// The states of a store. All but ready are leftovers of a command that is
+// running or has died; the next command that takes the store's lock ends them.
+const (
+	StoreCreating  = "creating"  // row made, bundle perhaps not
+	StoreReady     = "ready"     //
+	StoreRestoring = "restoring" // between detach and the end of a restore
+	StoreDeleting  = "deleting"  // files perhaps gone, row not yet
+)
+
+// Checkpoint is a saved moment of a store. Key "checkpoint", written by cpdb.
+type Checkpoint struct {
+	ID           int64     `json:"id"`            // row number
+	StoreID      string    `json:"store_id"`      // the store's id
+	Version      int64     `json:"version"`       // 4 for v4; counts up per store, never reused
+	Parent       int64     `json:"parent"`        // the newest ready version when it was begun, 0 for none
+	Dir          string    `json:"dir"`           // absolute path of the directory of bands
+	Message      string    `json:"message"`       // free text, may be empty
+	Status       string    `json:"status"`        // one of the Checkpoint… constants
+	CreatedAt    time.Time `json:"created_at"`    // UTC
+	Method       string    `json:"method"`        // how the bands were cloned, see Clone
+	Bands        int64     `json:"bands"`         // bands in it
+	Bytes        int64     `json:"bytes"`         // the sum of their lengths
+	ChangedBands int64     `json:"changed_bands"` // of them, not shared with the parent
+	DurationMS   float64   `json:"duration_ms"`   // from begin to commit
+}
+
+// The states of a checkpoint.
+const (
+	CheckpointPending  = "pending"  // bands perhaps incomplete; swept if its maker died
+	CheckpointReady    = "ready"    // complete
+	CheckpointDeleting = "deleting" // bands perhaps partly gone; swept
+)
+
+// Clone is what bandclone made. Key "clone".
+type Clone struct {
+	Method       string  `json:"method"`        // link, clonefile, reflink or copy
+	Bands        int64   `json:"bands"`         // bands in the clone
+	Bytes        int64   `json:"bytes"`         // the sum of their lengths
+	ChangedBands int64   `json:"changed_bands"` // bands that differ from the parent's, all of them if there is none
+	DurationMS   float64 `json:"duration_ms"`
+}
+
+// Image is a bundle as bundlectl sees it. Key "image".
+type Image struct {
+	BundlePath string `json:"bundle_path"`
+	SizeBytes  int64  `json:"size_bytes"`           // of the image
+	BandSize   int64  `json:"band_size"`            // bytes
+	Bands      int64  `json:"bands,omitempty"`      // that exist; only by create, info, compact and resize
+	Bytes      int64  `json:"bytes,omitempty"`      // allocated by them on the host; as bands
+	Attached   bool   `json:"attached"`             //
+	Device     string `json:"device,omitempty"`     // /dev/loop3, /dev/disk5s1; only while attached
+	MountPath  string `json:"mount_path,omitempty"` // only while mounted
+	ServerPID  int    `json:"server_pid,omitempty"` // Linux: the band server
+}
+
+// Record is one JSON object with its keys in the order in which they arrived.
+type Record struct {
+	keys   []string
+	values map[string]json.RawMessage
+}
+
+// New makes an empty record.
+func New() *Record { return &Record{values: map[string]json.RawMessage{}} }
+
+// Read reads one record. The end of the input instead of a record is an error:
+// the stage before has failed and said why.
+func Read(r io.Reader) (*Record, error) {
+	return decode(json.NewDecoder(r))
+}
+
+func decode(dec *json.Decoder) (*Record, error) {
+	rec := New()
+	if err := dec.Decode(rec); errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("no record on standard input: %w", io.EOF)
+	} else if err != nil {
+		return nil, fmt.Errorf("bad record on standard input: %w", err)
+	}
+	return rec, nil
+}
+
+// Input gives the record that a verb works on: an empty one where its flags and
+// arguments tell it all (standard input is then left alone), else the one on
+// standard input. An interrupt ends the wait for it.
+func Input(ctx context.Context, r io.Reader, told bool) (*Record, error) {
+	if told {
+		return New(), nil
+	}
+	type result struct {
+		rec *Record
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		rec, err := Read(r)
+		done <- result{rec, err}
+	}()
+	select {
+	case got := <-done:
+		return got.rec, got.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ReadAll reads a list: one record a line, to the end of the input. No record
+// at all is an empty list.
+func ReadAll(r io.Reader) ([]*Record, error) {
+	list := []*Record{}
+	for dec := json.NewDecoder(r); ; {
+		rec, err := decode(dec)
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rec)
+	}
+}
+
+// Write writes the record as one line.
+func (rec *Record) Write(w io.Writer) error {
+	line, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// Has tells whether the record has the key.
+func (rec *Record) Has(key string) bool {
+	_, ok := rec.values[key]
+	return ok
+}
+
+// Get decodes the value of a key. A missing key is an error that names it.
+func (rec *Record) Get(key string, into any) error {
+	raw, ok := rec.values[key]
+	if !ok {
+		return status.Errorf(status.General, "record has no %q", key)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("record: %q: %w", key, err)
+	}
+	return nil
+}
+
+// Set puts value under key. Where both the old and the new value are objects,
+// the fields of the old one that the new one's type does not have are kept:
+// a field left out because it is empty does not come back from the old value.
+func (rec *Record) Set(key string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if _, ok := rec.values[key]; !ok {
+		rec.keys = append(rec.keys, key)
+	}
+	rec.values[key] = merge(rec.values[key], raw, fieldNames(value))
+	return nil
+}
+
+// fieldNames gives the JSON names of a struct's fields, none for other types.
+func fieldNames(value any) []string {
+	t := reflect.TypeOf(value)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+func merge(old, fresh json.RawMessage, known []string) json.RawMessage {
+	a, b := New(), New()
+	if json.Unmarshal(old, a) != nil || json.Unmarshal(fresh, b) != nil {
+		return fresh
+	}
+	a.keys = slices.DeleteFunc(a.keys, func(k string) bool {
+		return slices.Contains(known, k) && !b.Has(k)
+	})
+	for _, k := range b.keys {
+		if !a.Has(k) {
+			a.keys = append(a.keys, k)
+		}
+		a.values[k] = b.values[k]
+	}
+	out, err := json.Marshal(a)
+	if err != nil {
+		return fresh
+	}
+	return out
+}
+
+// UnmarshalJSON keeps the order of the keys and the exact text of the values.
+func (rec *Record) UnmarshalJSON(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if t, err := dec.Token(); err != nil {
+		return err
+	} else if t != json.Delim('{') {
+		return fmt.Errorf("want a JSON object, have %v", t)
+	}
+	*rec = *New()
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return err
+		}
+		name := key.(string) // between braces the decoder yields nothing else
+		if !rec.Has(name) {
+			rec.keys = append(rec.keys, name)
+		}
+		rec.values[name] = raw
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// MarshalJSON writes the keys in their order.
+func (rec *Record) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, k := range rec.keys {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(k)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(rec.values[k])
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}

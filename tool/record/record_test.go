@@ -1,0 +1,109 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPassesOn: order, unknown keys, large numbers and nested unknown keys stay.
+func TestPassesOn(t *testing.T) {
+	const in = `{"zebra":1,"store":{"name":"a","future":[1,2]},"n":12345678901234567890,"null":null}`
+	rec, err := Read(strings.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.Set("store", map[string]string{"name": "b"}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := rec.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(in, `"a"`, `"b"`, 1) + "\n"
+	if out.String() != want {
+		t.Errorf("got  %swant %s", out.String(), want)
+	}
+}
+
+func TestReadNeedsARecord(t *testing.T) {
+	for _, in := range []string{"", " \n", "[1]", "7", `"x"`, "null", "{", `{"a":}`, "{}x"} {
+		rec, err := Read(strings.NewReader(in))
+		if in == "{}x" {
+			if err != nil {
+				t.Errorf("%q: %v", in, err)
+			}
+			continue
+		}
+		if err == nil {
+			t.Errorf("%q: %v, want an error", in, rec)
+		}
+	}
+	if _, err := Read(strings.NewReader("")); !errors.Is(err, io.EOF) {
+		t.Errorf("end of file: %v", err)
+	}
+}
+
+func TestGetNamesWhatIsMissing(t *testing.T) {
+	var s Store
+	if err := New().Get("store", &s); err == nil || !strings.Contains(err.Error(), `"store"`) {
+		t.Errorf("error %v does not name the key", err)
+	}
+}
+
+func TestReadAll(t *testing.T) {
+	list, err := ReadAll(strings.NewReader("{\"a\":1}\n{\"a\":2}\n"))
+	if err != nil || len(list) != 2 {
+		t.Errorf("%d records, %v", len(list), err)
+	}
+	if list, err := ReadAll(strings.NewReader("")); err != nil || list == nil || len(list) != 0 {
+		t.Errorf("nothing: %v, %v; want an empty list", list, err)
+	}
+	if _, err := ReadAll(strings.NewReader("{}\n{")); err == nil {
+		t.Error("half a record is no error")
+	}
+}
+
+func TestInputEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	r, w := io.Pipe()
+	defer w.Close()
+	if _, err := Input(ctx, r, false); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":{"b":1}}`, `{"a":1,"a":2}`, `[`, "{\"\xff\":1}"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rec, err := Read(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		if err := rec.Set("store", Store{Name: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := rec.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%q is not one line", out.String())
+		}
+		again, err := Read(&out)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		var s Store
+		if err := again.Get("store", &s); err != nil || s.Name != "x" {
+			t.Errorf("store lost: %v %v", s, err)
+		}
+	})
+}
