@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+
+	"agentfs.internal/tool/command"
+)
+
+type abortVerb struct {
+	*app
+	at
+}
+
+func checkpointAbort(a *app) *command.Verb {
+	v := &abortVerb{app: a}
+	return &command.Verb{
+		Name:  "abort",
+		Short: "remove the row of a checkpoint that is not ready",
+		Long: `The last step of deleting a checkpoint, and what becomes of one that failed. A
+ready one is refused: mark it first with rm.
+
+in:  checkpoint, unless --store and --version are given
+out: the same, checkpoint as it was`,
+		Flags: v.flags,
+		Run:   v.run,
+	}
+}
+
+func (v *abortVerb) run(ctx context.Context, stdio command.IO, _ []string) error {
+	told, err := v.told()
+	if err != nil {
+		return err
+	}
+	d, rec, err := v.openWithRecord(ctx, stdio, told)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	ref, err := v.checkpointRef(rec)
+	if err != nil {
+		return err
+	}
+	c, err := d.Abort(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return write(stdio.Out, rec, "checkpoint", c)
+}

@@ -1,0 +1,58 @@
+package db
+
+import (
+	"errors"
+	"path/filepath"
+
+	"agentfs.internal/tool/status"
+)
+
+// SQLite's primary result codes that mean something to a user, as in sqlite3.h.
+const (
+	codePerm     = 3
+	codeBusy     = 5
+	codeReadOnly = 8
+	codeIO       = 10
+	codeCorrupt  = 11
+	codeFull     = 13
+	codeCantOpen = 14
+	codeProtocol = 15
+	codeNotADB   = 26
+)
+
+// isBusyCode tells whether SQLite failed only because of another process.
+// SQLITE_PROTOCOL is what it says after losing the same race very often.
+func isBusyCode(err error) bool {
+	c := code(err)
+	return c == codeBusy || c == codeProtocol
+}
+
+// explain turns an error of SQLite into one that names the file and the cure.
+// Errors that are about stores and checkpoints pass unchanged.
+func explain(err error, path string) error {
+	var told *status.Error
+	if err == nil || errors.As(err, &told) {
+		return err
+	}
+	if errors.Is(err, errBusy) {
+		return status.Errorf(status.General, "%s: %w", path, err).WithHint("fuser -v %s", path)
+	}
+	text, hint := "", ""
+	switch code(err) {
+	case codeNotADB:
+		text, hint = "is not a database", "bring back a copy of it, or move it away: mv "+path+" "+path+".bad"
+	case codeCorrupt:
+		text, hint = "is damaged", "keep a copy, then try: sqlite3 "+path+" .recover"
+	case codeFull:
+		text, hint = "cannot grow: no space left", "df "+filepath.Dir(path)
+	case codePerm, codeReadOnly, codeCantOpen:
+		text, hint = "cannot be opened or written", "ls -ld "+filepath.Dir(path)+" "+path
+	case codeIO:
+		text = "cannot be read or written"
+	default:
+		return err
+	}
+	e := status.Errorf(status.General, "%s %s: %w", path, text, err)
+	e.Hint = hint
+	return e
+}

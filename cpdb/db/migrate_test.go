@@ -1,0 +1,138 @@
+package db
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"agentfs.internal/tool/record"
+)
+
+// fixture puts the file of a schema version, as that version's cpdb wrote it,
+// into a home.
+func fixture(t *testing.T, version int) (home string) {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("testdata/schema-%d.db", version))
+	if err != nil {
+		t.Fatal(err)
+	}
+	home = t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, File), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// Every schema version ever shipped is opened, brought to the newest and can be
+// worked with: two stores, four checkpoints, one of them deleted.
+func TestEverySchemaVersion(t *testing.T) {
+	for version := 1; version <= len(migrations); version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			d := open(t, fixture(t, version))
+			checkFixtureStore(t, d)
+			checkFixtureCheckpoints(t, d)
+			b, err := d.Begin(t.Context(), "myapp", "goes on")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.Checkpoint.Version != 5 || b.Checkpoint.Parent != 3 || len(b.Leftovers) != 1 || b.Leftovers[0].Version != 4 {
+				t.Errorf("begun %+v, leftovers %+v", b.Checkpoint, b.Leftovers)
+			}
+		})
+	}
+}
+
+func checkFixtureStore(t *testing.T, d *DB) {
+	t.Helper()
+	s, err := d.Store(t.Context(), Ref{Name: "myapp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mounted := time.Date(2026, 11, 20, 16, 54, 47, 0, time.UTC)
+	if s.MountedAt == nil || s.MountedAt.Truncate(time.Second) != mounted {
+		t.Errorf("mounted at %v", s.MountedAt)
+	}
+	s.MountedAt = nil
+	want := record.Store{
+		ID: "87ba644f1df1bc8b0f7638dc0431b015", Name: "myapp", Status: "ready",
+		BundlePath: "/home/someone/.agentfs/stores/myapp/myapp.sparsebundle",
+		MountPath:  "/home/someone/projects/myapp",
+		SizeBytes:  50 << 30, CreatedAt: s.CreatedAt, NextVersion: 5, Checkpoints: 2, Latest: 3,
+	}
+	if *s != want {
+		t.Errorf("store %+v", *s)
+	}
+	other, err := d.Store(t.Context(), Ref{Name: "oldproj"})
+	if err != nil || other.Status != "restoring" || other.MountedAt != nil {
+		t.Errorf("store %+v, %v", other, err)
+	}
+}
+
+func checkFixtureCheckpoints(t *testing.T, d *DB) {
+	t.Helper()
+	list, err := d.Checkpoints(t.Context(), "myapp", true, 0)
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%d checkpoints, %v", len(list), err)
+	}
+	c := list[1]
+	want := record.Checkpoint{
+		ID: 3, StoreID: "87ba644f1df1bc8b0f7638dc0431b015", Version: 3, Parent: 2, Status: "ready",
+		Dir:     "/home/someone/.agentfs/stores/myapp/checkpoints/v3",
+		Message: "before risky refactor", Method: "link", Bands: 87, Bytes: 681574400, ChangedBands: 3,
+		CreatedAt: c.CreatedAt, DurationMS: 61.64,
+	}
+	if *c != want || c.CreatedAt.Year() != 2026 {
+		t.Errorf("checkpoint %+v", *c)
+	}
+}
+
+// Of many that meet an old file each migration runs once.
+func TestMigrateAtOnce(t *testing.T) {
+	home := fixture(t, 1)
+	list := append(migrations[:1:1], "ALTER TABLE stores ADD COLUMN colour TEXT", "ALTER TABLE stores ADD COLUMN shape TEXT")
+	var opened []*DB // all, before the first migrates
+	for range 8 {
+		opened = append(opened, open(t, home))
+	}
+	var wg sync.WaitGroup
+	for _, d := range opened {
+		wg.Go(func() {
+			if err := d.migrate(t.Context(), list); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if _, version, _, err := open2(t, home).header(t.Context()); err != nil || version != len(list) {
+		t.Errorf("version %d, %v", version, err)
+	}
+}
+
+// open2 opens a file of any version without the check for it.
+func open2(t *testing.T, home string) *DB {
+	t.Helper()
+	d := &DB{home: home, path: filepath.Join(home, File)}
+	if err := d.connect(t.Context(), dsn(d.path, "rw")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.disconnect() })
+	return d
+}
+
+// A migration that fails changes nothing.
+func TestMigrationFails(t *testing.T) {
+	d := open(t, fixture(t, 1))
+	list := append(migrations[:1:1], "ALTER TABLE stores ADD COLUMN colour TEXT; SELECT no_such_function()")
+	if err := d.migrate(t.Context(), list); err == nil {
+		t.Fatal("want an error")
+	}
+	if _, version, _, err := d.header(t.Context()); err != nil || version != 1 {
+		t.Errorf("version %d, %v", version, err)
+	}
+	if err := d.exec("ALTER TABLE stores ADD COLUMN colour TEXT"); err != nil {
+		t.Errorf("half of it was kept: %v", err)
+	}
+}
