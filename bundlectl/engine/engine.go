@@ -1,0 +1,89 @@
+// Package engine says what bundlectl asks of the machinery below it: the band
+// server with loop device and ext4 on Linux, hdiutil with APFS on macOS.
+//
+// # Lifecycle
+//
+//	Create ─► Attach ─► Quiesce* ─► Detach ─► Attach …
+//	             │                     │
+//	             └ List                └ Compact, Resize
+//
+// A bundle is made once, by Create, and is then detached. Attach makes its
+// filesystem usable at a mountpoint; from then on the bundle belongs to the
+// engine and its bands must not be touched by others, except by the function
+// that Quiesce runs, and by it only to link or clone them. Detach ends that:
+// when it returns, every byte is in the bands and nobody holds them. Compact and
+// Resize work on a detached bundle; an engine may allow them on an attached one.
+//
+// # Words
+//
+//   - bundle: the absolute path of the .sparsebundle directory; it names the
+//     image in every call. An image is known by it even when it was attached by
+//     another process or under another spelling of the path (/tmp, /private/tmp).
+//   - mount: the absolute path of the mountpoint directory.
+//   - image: what the bands make up, a disk with one filesystem in it.
+//
+// # Errors
+//
+// They say what was done to which bundle and why it did not work, in one line,
+// and carry their exit status: status.CannotRun where the machine lacks
+// something, status.Mount where a mount failed or is in the way,
+// status.General else. A method that fails takes down what it had set up.
+//
+// # Example
+//
+//	if err := e.Check(ctx); err != nil { return err }
+//	_, err := e.Create(ctx, bundle, engine.CreateParams{Size: 50 << 30})
+//	img, err := e.Attach(ctx, bundle, mount) // img.MountPath == mount
+//	err = e.Quiesce(ctx, bundle, func() error { return clone(bundle) })
+//	img, err = e.Detach(ctx, bundle)         // img.Attached == false
+package engine
+
+import (
+	"context"
+
+	"agentfs.internal/tool/record"
+)
+
+// Engine attaches and detaches bundles on one kind of system.
+type Engine interface {
+	// Check tells whether this machine can run the engine at all; the error has
+	// status.CannotRun and a hint that cures it. It changes nothing.
+	Check(ctx context.Context) error
+
+	// Create makes the bundle, with a filesystem in it, and leaves it detached.
+	// The bundle must not exist, its parent must. On error nothing is left.
+	Create(ctx context.Context, bundle string, p CreateParams) (*record.Image, error)
+
+	// Attach mounts the bundle's filesystem at mount, an empty directory, made
+	// if it is missing. It returns when the mount can be used. A bundle that is
+	// already attached is an error that names its mountpoint.
+	Attach(ctx context.Context, bundle, mount string) (*record.Image, error)
+
+	// Detach unmounts and lets go of the bundle. A busy mount is an error, the
+	// mount then stays as it was. A bundle that is not attached is an error.
+	Detach(ctx context.Context, bundle string) (*record.Image, error)
+
+	// Quiesce runs run while the bands hold all that was written to the mount
+	// before the call, and returns its error unchanged. Whatever becomes of run,
+	// writing goes on afterwards.
+	Quiesce(ctx context.Context, bundle string, run func() error) error
+
+	// Compact gives space that the filesystem does not use back to the host.
+	Compact(ctx context.Context, bundle string) (*record.Image, error)
+
+	// Resize grows the image and the filesystem in it to size bytes. Making it
+	// smaller is an error.
+	Resize(ctx context.Context, bundle string, size int64) (*record.Image, error)
+
+	// List gives what is attached now, by bundle path; nothing is an empty list,
+	// not nil. Images that are no bundles of ours are left out.
+	List(ctx context.Context) ([]record.Image, error)
+}
+
+// CreateParams are the facts of a new bundle.
+type CreateParams struct {
+	Size     int64  // bytes of the image
+	BandSize int64  // bytes of a band; 0 for the engine's own choice
+	UID, GID int    // owner of the filesystem's root directory
+	VolName  string // name of the volume; "" for the bundle's name without suffix
+}

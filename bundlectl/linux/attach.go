@@ -1,0 +1,163 @@
+//go:build linux
+
+package linux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+
+	"agentfs.internal/bundlectl/bundle"
+	"agentfs.internal/bundlectl/serve"
+	"agentfs.internal/tool/fault"
+	"agentfs.internal/tool/record"
+	"agentfs.internal/tool/status"
+)
+
+var (
+	attachLooped  = fault.Define("bundlectl.attach.looped")
+	attachMounted = fault.Define("bundlectl.attach.mounted")
+)
+
+// mountFlags of the filesystem in the image.
+const mountFlags = unix.MS_NOATIME | unix.MS_NOSUID | unix.MS_NODEV
+
+// Attach mounts the bundle's filesystem.
+func (e Engine) Attach(ctx context.Context, path, mount string) (*record.Image, error) {
+	if err := e.Check(ctx); err != nil {
+		return nil, err
+	}
+	b, err := bundle.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := takeDown(path); err != nil {
+		return nil, wrap("attach", path, err)
+	}
+	made, err := checkMountpoint(path, mount)
+	if err != nil {
+		return nil, wrap("attach", path, err)
+	}
+	if err := attach(b, mount); err != nil {
+		if made {
+			_ = os.Remove(mount)
+		}
+		return nil, wrap("attach", path, err)
+	}
+	return look(path)
+}
+
+func attach(b *bundle.Bundle, mount string) error {
+	s, err := newSession(b)
+	if err != nil {
+		return err
+	}
+	attachLooped.Reach()
+	err = unix.Mount(s.loop.path, mount, "ext4", mountFlags, "discard")
+	if err != nil {
+		s.close(false)
+		return mountError(b, mount, err)
+	}
+	attachMounted.Reach()
+	_, err = ask(s.id, serve.Request{Op: "mounted", Device: s.loop.path, Mount: mount})
+	s.close(true)
+	if err != nil {
+		return errors.Join(err, unix.Unmount(mount, unix.MNT_DETACH))
+	}
+	// mkfs makes it, e2fsck makes it again when it needs it; nobody wants it in a
+	// project.
+	_ = unix.Rmdir(filepath.Join(mount, "lost+found"))
+	return nil
+}
+
+func mountError(b *bundle.Bundle, mount string, err error) error {
+	e := status.Errorf(status.Mount, "mount at %s: %w", mount, err)
+	switch {
+	case blockSize(b) == 0:
+		e = status.Errorf(status.Mount, "mount at %s: no ext4 filesystem in the image: %w", mount, err)
+	case errors.Is(err, unix.EUCLEAN), errors.Is(err, unix.EIO), errors.Is(err, unix.EINVAL):
+		_ = e.WithHint("the filesystem in the image may be damaged: restore a checkpoint")
+	}
+	return e
+}
+
+// takeDown makes way for an attach: what a killed server has left mounted goes;
+// what a living one serves is in the way.
+func takeDown(path string) error {
+	a, err := find(path)
+	if errors.Is(err, errNotAttached) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.pid != 0 {
+		e := status.Errorf(status.Mount, "already attached")
+		if len(a.mounts) > 0 {
+			e = status.Errorf(status.Mount, "already attached at %s", a.mounts[0])
+		}
+		return e.WithHint("bundlectl detach %s", path)
+	}
+	for _, m := range a.mounts {
+		if err := unix.Unmount(m, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmount %s, whose band server is dead: %w", m, err)
+		}
+	}
+	return nil
+}
+
+// checkMountpoint makes sure that mount is an empty directory of its own, and
+// makes it if it is missing.
+func checkMountpoint(path, mount string) (made bool, err error) {
+	if inside(mount, path) {
+		return false, status.Errorf(status.Mount, "mountpoint %s is inside the bundle", mount).WithHint("choose a directory outside of %s", filepath.Dir(path))
+	}
+	names, err := os.ReadDir(mount)
+	if errors.Is(err, os.ErrNotExist) {
+		return true, os.MkdirAll(mount, 0o755)
+	}
+	if err != nil {
+		return false, status.Errorf(status.Mount, "mountpoint: %w", err)
+	}
+	if yes, err := mountinfo.Mounted(mount); err == nil && yes {
+		return false, status.Errorf(status.Mount, "mountpoint %s: something is mounted there already", mount).WithHint("findmnt %s", mount)
+	}
+	if len(names) > 0 {
+		return false, status.Errorf(status.Mount, "mountpoint %s is not empty", mount).WithHint("choose another directory, or move the files away")
+	}
+	return false, nil
+}
+
+// inside tells whether path is dir or below it, links resolved as far as the
+// path exists.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(resolve(dir), resolve(path))
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}
+
+func resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if parent := filepath.Dir(path); parent != path {
+		return filepath.Join(resolve(parent), filepath.Base(path))
+	}
+	return path
+}
+
+// wrap names the operation and the bundle, and keeps status and hint.
+func wrap(what, path string, err error) error {
+	code := status.Of(err)
+	if code == status.General && (what == "attach" || what == "detach") {
+		code = status.Mount
+	}
+	e := status.Errorf(code, "%s %q: %w", what, path, err)
+	e.Hint = status.HintOf(err)
+	return e
+}

@@ -1,0 +1,197 @@
+//go:build linux
+
+// Package serve is the band server: a process that serves a bundle's bands to
+// the kernel as one file, over FUSE, for a loop device to stand on.
+//
+// The process that attaches opens /dev/fuse and makes the mount, detached: it
+// stands in no namespace and lives as long as the loop device holds its file.
+// When the filesystem is unmounted, the loop device lets go, the mount ends, and
+// with it the server. So nothing can be left behind, whichever process is killed.
+//
+// A server must never touch the filesystem that it serves, nor hold it, and never
+// wait for memory that only writing to it could free. See harden.go.
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"agentfs.internal/bundlectl/bands"
+)
+
+// MaxRequest is the size in bytes of the largest read and write.
+const MaxRequest = 1 << 20
+
+// DirectBlock is the smallest block size in bytes of a filesystem in the image
+// that direct I/O can serve.
+const DirectBlock = bands.Align
+
+// Ready is what a server says when it serves.
+const Ready = "ready"
+
+// Config is what a server needs to know.
+type Config struct {
+	Bundle   string // path of the bundle
+	Size     int64  // bytes
+	BandSize int64  // bytes
+	Direct   bool   // bypass the host's page cache, if it can
+	Name     string // name of the served file
+	Socket   string // path of the control socket
+	Log      string // path of the log, which must not be on a served mount
+	FuseFD   int    // descriptor of /dev/fuse, with the mount made
+	ReadyFD  int    // descriptor on which "ready" or an error is written once
+}
+
+// Run serves until the mount ends.
+func Run(cfg Config) error {
+	ready := os.NewFile(uintptr(cfg.ReadyFD), "ready")
+	s, err := start(cfg)
+	if err != nil {
+		fmt.Fprint(ready, err)
+		ready.Close()
+		return err
+	}
+	fmt.Fprint(ready, Ready)
+	ready.Close()
+	return s.serve()
+}
+
+type server struct {
+	lock   int // descriptor of the bundle, holding its flock
+	image  *bands.Image
+	fuse   *fuse.Server
+	socket *net.UnixListener
+	log    *log.Logger
+	run    *os.Root // the directory of socket and log
+	cfg    Config
+}
+
+func start(cfg Config) (*server, error) {
+	harden()
+	s := &server{cfg: cfg}
+	for _, step := range []func() error{s.openLog, s.openImage, s.listen, s.connect, leaveMounts} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	go (&control{bundle: cfg.Bundle, image: s.image}).listen(s.socket)
+	return s, nil
+}
+
+func (s *server) openImage() (err error) {
+	if s.lock, err = Lock(s.cfg.Bundle); err != nil {
+		return err
+	}
+	s.image, err = bands.Open(s.cfg.Bundle, s.cfg.Size, s.cfg.BandSize, s.cfg.Direct)
+	return err
+}
+
+// connect takes the FUSE connection over; the kernel's first request is answered.
+func (s *server) connect() (err error) {
+	fs := &imageFS{RawFileSystem: fuse.NewDefaultRawFileSystem(), name: s.cfg.Name, image: s.image, log: s.log}
+	s.fuse, err = fuse.NewServer(fs, fmt.Sprintf("/dev/fd/%d", s.cfg.FuseFD), &fuse.MountOptions{
+		MaxWrite:                MaxRequest,
+		MaxBackground:           64,
+		MaxInflightRequestBytes: inflight,
+		DisableXAttrs:           true,
+		// Nobody else changes the image: the kernel need not ask before each read
+		// whether its size or time has changed.
+		ExplicitDataCacheControl: true,
+		DisableSplice:            true, // a pipe a request, and the largest requests do not fit
+		ExtraCapabilities:        fuse.CAP_ASYNC_DIO,
+		Logger:                   s.log,
+	})
+	return err
+}
+
+func (s *server) serve() error {
+	s.fuse.Serve()
+	s.socket.Close()
+	err := s.image.Close()
+	if err != nil {
+		s.log.Printf("closing: %v", err)
+	}
+	return errors.Join(err, s.clean())
+}
+
+// clean removes the socket, and the log if nothing was said.
+func (s *server) clean() error {
+	err := s.run.Remove(filepath.Base(s.cfg.Socket))
+	name := filepath.Base(s.cfg.Log)
+	if st, e := s.run.Stat(name); e == nil && st.Size() == 0 {
+		err = errors.Join(err, s.run.Remove(name))
+	}
+	return err
+}
+
+// ErrLocked says that another process serves the bundle.
+var ErrLocked = errors.New("already attached")
+
+// Lock takes the bundle for this process: a flock on its directory, which dies
+// with the process and adds no file to the format. It gives the descriptor.
+func Lock(bundle string) (int, error) {
+	fd, err := unix.Open(bundle, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: bundle, Err: err}
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		unix.Close(fd)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return -1, ErrLocked
+		}
+		return -1, &os.PathError{Op: "lock", Path: bundle, Err: err}
+	}
+	return fd, nil
+}
+
+func (s *server) listen() (err error) {
+	// The bundle's lock is ours: a socket that is there is a dead server's.
+	if err := os.Remove(s.cfg.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	s.socket, err = net.ListenUnix("unix", &net.UnixAddr{Name: s.cfg.Socket, Net: "unix"})
+	if err == nil {
+		s.socket.SetUnlinkOnClose(false) // the path is not to be found any more then
+	}
+	return err
+}
+
+func (s *server) openLog() error {
+	dir := filepath.Dir(s.cfg.Log)
+	err := os.MkdirAll(dir, 0o700)
+	if err != nil {
+		return err
+	}
+	if s.run, err = os.OpenRoot(dir); err != nil {
+		return err
+	}
+	f, err := s.run.OpenFile(filepath.Base(s.cfg.Log), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	// A panic's words must end up there too.
+	if err := unix.Dup3(int(f.Fd()), 2, 0); err != nil {
+		return err
+	}
+	s.log = log.New(f, "", log.LstdFlags|log.Lmicroseconds|log.LUTC)
+	return nil
+}
+
+// leaveMounts lets go of all mounts but those of the directories that are open.
+// The server is started in a mount namespace of its own, with copies of all
+// mounts: they would keep other bundles mounted. In the namespace of whoever
+// attaches it could end up as the last process, a container's say, and then be
+// made to unmount what it serves itself, at its own end: it would wait for ever.
+func leaveMounts() error {
+	if err := unix.Unmount("/", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave the mounts: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+	"flag"
+
+	"agentfs.internal/bundlectl/linux"
+	"agentfs.internal/tool/command"
+)
+
+func serveVerb() *command.Verb {
+	var direct bool
+	return &command.Verb{
+		Name:   "serve",
+		Args:   "BUNDLE",
+		Min:    1,
+		Max:    1,
+		Hidden: true,
+		Short:  "serve a bundle's bands (started by attach)",
+		Flags: func(fs *flag.FlagSet) {
+			fs.BoolVar(&direct, "direct", false, "bypass the host's page cache")
+		},
+		Run: func(_ context.Context, _ command.IO, args []string) error {
+			return linux.Serve(args[0], direct)
+		},
+	}
+}
