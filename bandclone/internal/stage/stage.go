@@ -1,0 +1,163 @@
+// Package stage makes directories appear complete or not at all, and disappear
+// the same way.
+//
+// A directory grows under a temporary name, BASE.tmp-RANDOM, and gets its own by
+// one rename. Its maker holds a lock on it meanwhile, which the kernel gives up
+// when the maker dies: a temporary directory whose lock can be taken is a
+// leftover, and Sweep removes it. To be removed, a directory first gets a name
+// that nobody looks for, with TrashMark in it; from then on it is only trash.
+package stage
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+
+	"agentfs.internal/bandclone/internal/dir"
+)
+
+// Dir is a directory under a temporary name.
+type Dir struct {
+	*dir.Dir
+	parent *dir.Dir
+	name   string
+}
+
+// New makes a temporary directory for base in parent: fill makes it under the
+// name that it is given, by mkdir or by cloning one.
+func New(parent *dir.Dir, base string, fill func(name string) error) (*Dir, error) {
+	for range 8 {
+		name := base + ".tmp-" + random()
+		if err := fill(name); err != nil {
+			return nil, err
+		}
+		d, err := claim(parent, name)
+		if d != nil || err != nil {
+			return d, err
+		}
+	}
+	return nil, fmt.Errorf("%s: others keep removing the temporary directory", parent.Path(base))
+}
+
+// Adopt makes the directory name, if it is there, a temporary one for base, with
+// all that is in it. It is nil if there is none.
+func Adopt(parent *dir.Dir, name, base string) (*Dir, error) {
+	temp := base + ".tmp-" + random()
+	err := parent.Rename(name, temp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return claim(parent, temp)
+}
+
+// claim opens and locks the new directory. It is nil if a sweep was faster:
+// between mkdir and the lock a new directory looks like a leftover.
+func claim(parent *dir.Dir, name string) (*Dir, error) {
+	d, err := parent.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	mine, err := d.TryLock()
+	if err == nil && mine && parent.Is(name, d) {
+		return &Dir{d, parent, name}, nil
+	}
+	d.Close()
+	return nil, err
+}
+
+// Publish gives the directory its name, where there may be nothing yet.
+func (s *Dir) Publish(name string) error { return s.parent.RenameNew(s.name, name) }
+
+// Discard removes a directory that was not published.
+func (s *Dir) Discard() {
+	if s.parent.Is(s.name, s.Dir) {
+		_ = remove(s.parent, s.name, s.Dir)
+	}
+	s.Close()
+}
+
+// random is hard to guess and as good as never the same twice.
+func random() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return fmt.Sprintf("%016x", b)
+}
+
+const randomPattern = `[0-9a-f]{16}$`
+
+// remove removes a directory and the files in it. It is flat: what holds
+// directories was not made by us and is left alone.
+func remove(parent *dir.Dir, name string, d *dir.Dir) error {
+	files, err := d.Names(func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := d.Unlink(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := parent.Rmdir(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// TrashMark is in the name of what is being removed.
+const TrashMark = "trash-"
+
+// Trash renames a directory to prefix, TrashMark and a random number. It is
+// then gone for everybody; Sweep removes it.
+func Trash(parent *dir.Dir, name, prefix string) error {
+	return parent.Rename(name, prefix+TrashMark+random())
+}
+
+// Sweep removes the leftovers in parent: all trash of the prefix, and temporary
+// directories for names that match base, a regular expression, whose makers
+// have died.
+func Sweep(parent *dir.Dir, prefix, base string) error {
+	trash := regexp.MustCompile(`^` + regexp.QuoteMeta(prefix+TrashMark) + randomPattern)
+	temporary := regexp.MustCompile(`^(?:` + base + `)\.tmp-` + randomPattern)
+	names, err := parent.Names(func(name string) bool {
+		return trash.MatchString(name) || temporary.MatchString(name)
+	})
+	for _, name := range names {
+		if e := sweep(parent, name, trash.MatchString(name)); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// sweep removes one leftover.
+func sweep(parent *dir.Dir, name string, trash bool) error {
+	d, err := parent.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	dead, err := abandoned(parent, name, d)
+	if err != nil || !dead && !trash {
+		return err
+	}
+	return remove(parent, name, d)
+}
+
+// abandoned tells whether the maker of a temporary directory has died. That the
+// lock can be taken does not tell it alone: the maker may have published the
+// directory and ended since d was opened, so the name must still be d's.
+func abandoned(parent *dir.Dir, name string, d *dir.Dir) (bool, error) {
+	free, err := d.TryLock()
+	return free && parent.Is(name, d), err
+}
