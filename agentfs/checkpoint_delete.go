@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+
+	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/command"
+	"agentfs.internal/tool/fault"
+)
+
+func (a *app) forgetVerb() *command.Verb {
+	return &command.Verb{
+		Name: "delete", Args: "VERSION", Min: 1, Max: 1,
+		Short: "delete a checkpoint",
+		Long:  `Asks first; -f does not. The version is not used again.`,
+		Run:   a.forget,
+	}
+}
+
+var (
+	forgetLocked = fault.Define("agentfs.checkpoint-delete.locked")
+	forgetMarked = fault.Define("agentfs.checkpoint-delete.marked")
+	forgetBands  = fault.Define("agentfs.checkpoint-delete.bands-gone")
+)
+
+type forgotten struct {
+	Store   string `json:"store"`
+	Version string `json:"version"`
+	Deleted bool   `json:"deleted"`
+}
+
+func (a *app) forget(ctx context.Context, _ command.IO, args []string) error {
+	name, err := a.selected(ctx)
+	if err != nil {
+		return err
+	}
+	_, _, cp, err := a.checkpoint(ctx, name, args[0])
+	if err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, "Delete checkpoint %s?", version(cp.Version)); err != nil {
+		return err
+	}
+	if _, _, err := a.take(ctx, name); err != nil {
+		return err
+	}
+	forgetLocked.Reach()
+	if err := a.remove(ctx, name, version(cp.Version)); err != nil {
+		return err
+	}
+	return a.result(forgotten{name, version(cp.Version), true}, "Deleted "+version(cp.Version))
+}
+
+// remove deletes a checkpoint of a store whose lock is held. From its mark on it
+// is gone for all readers; if the rest fails it is a leftover.
+func (a *app) remove(ctx context.Context, store, version string) error {
+	return a.run.Exec(context.WithoutCancel(ctx), nil,
+		pipeline.Tool("cpdb", "checkpoint", "rm", "--store", store, "--", version).Then(forgetMarked.Reach),
+		pipeline.Tool("bandclone", "rm").Then(forgetBands.Reach),
+		pipeline.Tool("cpdb", "checkpoint", "abort"))
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+
+	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/command"
+	"agentfs.internal/tool/fault"
+	"agentfs.internal/tool/record"
+	"agentfs.internal/tool/status"
+)
+
+func (a *app) openVerb() *command.Verb {
+	return &command.Verb{
+		Name: "open", Args: "NAME", Min: 1, Max: 1,
+		Short: "mount an existing store",
+		Long: `
+Mounts the store where it was mounted before. After a crash of the machine or of
+the band server this replays the journal: what had been synced is there.`,
+		Run: a.open,
+	}
+}
+
+var (
+	openLocked   = fault.Define("agentfs.open.locked")
+	openAttached = fault.Define("agentfs.open.attached")
+)
+
+// mounted is what init, open and close say with --json.
+type mounted struct {
+	Store     string `json:"store"`
+	MountPath string `json:"mount_path"`
+	Mounted   bool   `json:"mounted"`
+	SizeBytes int64  `json:"size_bytes"`
+}
+
+func mountOf(st record.Store, yes bool) mounted {
+	return mounted{Store: st.Name, MountPath: st.MountPath, Mounted: yes, SizeBytes: st.SizeBytes}
+}
+
+func (a *app) open(ctx context.Context, _ command.IO, args []string) error {
+	name, err := a.chosen(ctx, args)
+	if err != nil {
+		return err
+	}
+	rec, st, err := a.take(ctx, name)
+	if err != nil {
+		return err
+	}
+	openLocked.Reach()
+	err = a.run.Exec(ctx, rec,
+		pipeline.Tool("bundlectl", "attach").Then(openAttached.Reach),
+		pipeline.Tool("cpdb", "store", "set", "--mounted=true"))
+	if status.Of(err) == status.Mount {
+		return a.alreadyMounted(ctx, st, err)
+	}
+	if err != nil {
+		return err
+	}
+	a.linkMount(st.Name, st.MountPath)
+	return a.result(mountOf(st, true), "Mounted at "+visible(tilde(st.MountPath)))
+}
+
+// alreadyMounted says what is behind err where that is a store that is mounted
+// already.
+func (a *app) alreadyMounted(ctx context.Context, st record.Store, err error) error {
+	if yes, e := a.isMounted(ctx, st); !yes || e != nil {
+		return err
+	}
+	return status.Errorf(status.Mount, "store %s is already mounted at %s", quoted(st.Name), visible(tilde(st.MountPath))).
+		WithHint("agentfs close %s", st.Name)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// stage tells people what begins now. That nobody may be reading is no reason to
+// stop: the result, printed last, tells of a lost output.
+func (a *app) stage(format string, args ...any) {
+	if !a.json {
+		fmt.Fprintf(a.io.Out, format+"\n", args...)
+	}
+}
+
+// result writes what the command did: the lines for people or, with --json, the
+// document.
+func (a *app) result(doc any, lines ...string) error {
+	if a.json {
+		return a.document(doc)
+	}
+	_, err := io.WriteString(a.io.Out, strings.Join(append(lines, ""), "\n"))
+	return err
+}
+
+func (a *app) document(doc any) error {
+	enc := json.NewEncoder(a.io.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(doc)
+}
+
+// table lays out rows: the first column is followed by three spaces at least,
+// the others by four, the last by none.
+func table(rows [][]string) []string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			b.WriteString(cell)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+min(3+i, 4)))
+			}
+		}
+		lines[n] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
+}

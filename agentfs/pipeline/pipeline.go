@@ -1,0 +1,211 @@
+// Package pipeline runs tools as the stages of a pipeline: all are started at
+// once, the output of each is the input of the next, and what flows between
+// them never passes through this process. So a pipeline ends as it would have
+// ended even if this process is killed in the middle of it.
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"time"
+
+	"agentfs.internal/tool/record"
+	"agentfs.internal/tool/status"
+)
+
+// grace is how long an interrupted stage may take to end by itself.
+const grace = 10 * time.Second
+
+// Stage is one process.
+type Stage struct {
+	Args []string // the tool's name and its arguments
+	Done func()   // called when it has done its work, in the order of the stages; may be nil
+}
+
+// Tool makes a stage.
+func Tool(args ...string) Stage { return Stage{Args: args} }
+
+// Then gives the stage with a function to call when it has done its work: also
+// where it could not hand on its record any more, because the stage behind it
+// had gone.
+func (s Stage) Then(done func()) Stage {
+	s.Done = done
+	return s
+}
+
+// Runner starts stages.
+type Runner struct {
+	Find  func(tool string) string // the path or name of a tool's binary
+	Lock  *os.File                 // where not nil, inherited by every stage as descriptor 3: held until the last of them has ended
+	Err   io.Writer                // gets what stages say that end well
+	Trace io.Writer                // where not nil, gets every stage's command line and time
+}
+
+// Run feeds in, where it is not nil, to the first stage and returns the record
+// that the last one writes. Where stages fail, the error is the *Failure of the
+// first to blame. With a context that cannot be cancelled the stages are out of
+// reach of the terminal's interrupt too.
+func (r *Runner) Run(ctx context.Context, in *record.Record, stages ...Stage) (*record.Record, error) {
+	out, err := r.run(ctx, in, stages)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := record.Read(bytes.NewReader(out))
+	if err != nil {
+		return nil, silent(stages[len(stages)-1])
+	}
+	return rec, nil
+}
+
+// List is Run for a last stage that writes any number of records.
+func (r *Runner) List(ctx context.Context, in *record.Record, stages ...Stage) ([]*record.Record, error) {
+	out, err := r.run(ctx, in, stages)
+	if err != nil {
+		return nil, err
+	}
+	return record.ReadAll(bytes.NewReader(out))
+}
+
+// Exec is Run for a last stage that writes no records.
+func (r *Runner) Exec(ctx context.Context, in *record.Record, stages ...Stage) error {
+	_, err := r.run(ctx, in, stages)
+	return err
+}
+
+// silent blames a stage that ended well and wrote no record.
+func silent(s Stage) error {
+	return &Failure{Tool: s.Args[0], Code: status.General, Words: s.Args[0] + ": ended without a record\n"}
+}
+
+func (r *Runner) run(ctx context.Context, in *record.Record, stages []Stage) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, ErrInterrupted
+	}
+	procs, err := r.prepare(ctx, stages)
+	if err != nil {
+		return nil, err
+	}
+	var input []byte
+	if in != nil {
+		if input, err = in.MarshalJSON(); err != nil {
+			return nil, err
+		}
+		procs[0].cmd.Stdin = bytes.NewReader(append(input, '\n'))
+	}
+	var out bytes.Buffer
+	procs[len(procs)-1].cmd.Stdout = &out
+	start(procs)
+	r.trace(nil, input, procs)
+	for i, p := range procs {
+		p.wait()
+		r.trace(p, nil, procs[i:])
+	}
+	if err := blame(procs); err != nil {
+		if ctx.Err() != nil {
+			return nil, ErrInterrupted
+		}
+		return nil, err
+	}
+	r.pass(procs)
+	return out.Bytes(), nil
+}
+
+// pass hands on what stages said that ended well: warnings.
+func (r *Runner) pass(procs []*proc) {
+	for _, p := range procs {
+		_, _ = r.Err.Write(p.words.text.Bytes())
+	}
+}
+
+// proc is a stage while it runs.
+type proc struct {
+	Stage
+	cmd   *exec.Cmd
+	began time.Time
+	words words
+	err   error // why it could not be started
+	mine  []*os.File
+}
+
+// prepare finds all tools before any is started: a missing one must not be
+// noticed when those before it have done their work.
+func (r *Runner) prepare(ctx context.Context, stages []Stage) ([]*proc, error) {
+	procs := make([]*proc, len(stages))
+	for i, s := range stages {
+		found := r.Find(s.Args[0])
+		path, err := exec.LookPath(found)
+		if err != nil {
+			return nil, status.Errorf(status.CannotRun, "%s: not beside agentfs and not on the PATH", s.Args[0])
+		}
+		p := &proc{Stage: s, cmd: exec.CommandContext(ctx, path, s.Args[1:]...)}
+		p.cmd.Args[0] = found // as it can be typed, for the trace
+		p.cmd.Stderr = &p.words
+		p.cmd.WaitDelay = grace
+		p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: ctx.Done() == nil}
+		r.lend(p.cmd)
+		procs[i] = p
+	}
+	return procs, nil
+}
+
+// lend makes a process inherit the lock.
+func (r *Runner) lend(cmd *exec.Cmd) {
+	if r.Lock != nil {
+		cmd.ExtraFiles = []*os.File{r.Lock}
+		cmd.Env = append(os.Environ(), "AGENTFS_LOCK_FD=3")
+	}
+}
+
+// start starts all stages, the second one first: it starts another process and has
+// the most to do before its record comes. One that cannot be started is noted as
+// failed; its neighbours see the end of their input.
+func start(procs []*proc) {
+	for i, p := range procs[:len(procs)-1] {
+		p.err = p.pipe(procs[i+1])
+	}
+	order := slices.Clone(procs)
+	if len(order) > 1 {
+		order[0], order[1] = order[1], order[0]
+	}
+	for _, p := range order {
+		p.began = time.Now()
+		if p.err == nil {
+			p.err = p.cmd.Start()
+		}
+		for _, f := range p.mine {
+			_ = f.Close() // the children have theirs
+		}
+	}
+}
+
+// pipe connects p to the next stage.
+func (p *proc) pipe(next *proc) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	p.cmd.Stdout, p.mine = w, append(p.mine, w)
+	next.cmd.Stdin, next.mine = r, append(next.mine, r)
+	return nil
+}
+
+// wait waits for the end of the stage. What counts is how the process ended: one
+// that was interrupted and finished its work all the same has done its work.
+func (p *proc) wait() {
+	if p.err != nil {
+		return
+	}
+	p.err = p.cmd.Wait()
+	if state := p.cmd.ProcessState; state != nil && state.Success() {
+		p.err = nil
+	}
+	if p.Done != nil && (p.err == nil || brokenPipe(p.err)) {
+		p.Done()
+	}
+}

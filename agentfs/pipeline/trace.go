@@ -1,0 +1,47 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// trace writes the line of one stage: its time from start to end, then the
+// command line. Without the left column the lines of a pipeline can be pasted
+// into a shell.
+func (r *Runner) trace(p *proc, input []byte, rest []*proc) {
+	if r.Trace == nil {
+		return
+	}
+	if p == nil {
+		if input != nil {
+			fmt.Fprintf(r.Trace, "trace: %8s     printf '%%s\\n' %s |\n", "", Quote(string(input)))
+		}
+		return
+	}
+	more := ""
+	if len(rest) > 1 {
+		more = " |"
+	}
+	ms := float64(time.Since(p.began).Microseconds()) / 1000
+	fmt.Fprintf(r.Trace, "trace: %8.1f ms  %s%s\n", ms, CommandLine(p.cmd.Args), more)
+}
+
+// CommandLine writes arguments as a shell reads them.
+func CommandLine(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = Quote(a)
+	}
+	return strings.Join(quoted, " ")
+}
+
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"
+
+// Quote writes one argument as a shell reads it.
+func Quote(s string) string {
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

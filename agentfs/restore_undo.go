@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+
+	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/record"
+)
+
+// rescue brings a store back to a whole state after a swap that failed: forward
+// where the new state is mounted already and only the end was missing, so that
+// the restore has worked after all; else to the old state, with the cause as the
+// error.
+func (r *restoring) rescue(ctx context.Context, cause error) error {
+	restoreRescuing.Reach()
+	if r.attached && r.forward(ctx) == nil {
+		return nil
+	}
+	cause = r.report(cause) // what happened comes first, what was done about it next
+	if r.untouched(ctx) {
+		r.withdraw(ctx)
+		return cause
+	}
+	if r.finished {
+		r.warn("%s is mounted, but the restore could not be ended: the next command tries again", version(r.to.Version))
+		return cause
+	}
+	if err := r.backToOld(ctx); err != nil {
+		r.warn("the old state could not be brought back now, the next command tries again: %v", err)
+		return cause
+	}
+	r.warn("store %s is as it was before, and also saved as %s", quoted(r.store.Name), version(r.saved.Version))
+	return cause
+}
+
+// untouched tells whether the old state is still mounted, so that nothing has
+// happened to it. That the stage failed does not tell: a killed one may have
+// unmounted it all the same.
+func (r *restoring) untouched(ctx context.Context) bool {
+	if !r.mounted || r.detached {
+		return false
+	}
+	yes, err := r.isMounted(ctx, r.store)
+	return err == nil && yes
+}
+
+// forward does the last two steps again.
+func (r *restoring) forward(ctx context.Context) error {
+	end := pipeline.Tool("bandclone", "restore", finish).Then(func() { r.finished = true })
+	return r.run.Exec(ctx, r.rec, end, setReady(true))
+}
+
+// withdraw ends a restore of a store that could not be unmounted, so that nothing
+// has changed at all. The checkpoint just made of it goes again: attempts must
+// not pile up.
+func (r *restoring) withdraw(ctx context.Context) {
+	ready := pipeline.Tool("cpdb", "store", "set", "--status", record.StoreReady)
+	if r.run.Exec(ctx, r.rec, ready) != nil {
+		return // then the next command repairs it
+	}
+	restoreWithdrawn.Reach()
+	_ = r.remove(ctx, r.store.Name, version(r.saved.Version))
+}
+
+// backToOld undoes the swap and leaves the store mounted if it was.
+func (r *restoring) backToOld(ctx context.Context) error {
+	if r.mounted {
+		return r.endRestore(ctx, r.rec, r.store, undo)
+	}
+	stages := []pipeline.Stage{pipeline.Tool("bandclone", "restore", undo), setReady(false)}
+	if yes, err := r.isMounted(ctx, r.store); err != nil {
+		return err
+	} else if yes {
+		stages = append([]pipeline.Stage{pipeline.Tool("bundlectl", "detach")}, stages...)
+	}
+	return r.run.Exec(ctx, r.rec, stages...)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/fault"
+	"agentfs.internal/tool/record"
+)
+
+var (
+	saveBegun   = fault.Define("agentfs.save.begun")
+	saveCloned  = fault.Define("agentfs.save.cloned")
+	saveFailed  = fault.Define("agentfs.save.failed")
+	sweepBands  = fault.Define("agentfs.sweep.bands-gone")
+	sweepBefore = fault.Define("agentfs.sweep.begun")
+)
+
+// saving is a checkpoint that is to be made.
+type saving struct {
+	store   string
+	message string
+	mounted bool // the bands may change, and must stand still meanwhile
+	reserve bool // may use the reserve of a disk that is nearly full
+}
+
+// save makes a checkpoint of a store whose lock is held. One that fails leaves
+// nothing.
+func (a *app) save(ctx context.Context, s saving) (*record.Record, record.Checkpoint, error) {
+	var cp record.Checkpoint
+	clone := []string{"bandclone", "create"}
+	if s.reserve {
+		clone = append(clone, "--reserve=false")
+	}
+	if s.mounted {
+		clone = append(a.quiesce(s.store), clone...)
+	}
+	rec, err := a.run.Run(ctx, nil,
+		pipeline.Tool("cpdb", "checkpoint", "begin", "--store", s.store, "--message", s.message).Then(saveBegun.Reach),
+		pipeline.Tool(clone...).Then(saveCloned.Reach),
+		pipeline.Tool("cpdb", "checkpoint", "commit"))
+	if err == nil {
+		err = rec.Get("checkpoint", &cp)
+	}
+	if err != nil {
+		saveFailed.Reach()
+		a.sweepStore(context.WithoutCancel(ctx), s.store)
+	}
+	return rec, cp, err
+}
+
+// quiesce gives the words that make a stage wait for bands that stand still. Where
+// the bundle is in the usual place it is named, so that the sync of the mount need
+// not wait for begin.
+func (a *app) quiesce(store string) []string {
+	args := []string{"bundlectl", "quiesce", "--early"}
+	bundle := filepath.Join(a.lockDir(store), store+".sparsebundle")
+	if _, err := os.Stat(bundle); err == nil {
+		args = append(args, "--bundle", bundle)
+	}
+	return append(args, "--")
+}
+
+// makeSpare makes the next checkpoint ready while nobody waits: it will have to
+// link only what has changed.
+func (a *app) makeSpare(cp record.Checkpoint) {
+	a.run.Detach(pipeline.Tool("bandclone", "spare", cp.Dir))
+}
+
+// sweepStore sweeps every checkpoint that is not ready. The lock is held: nobody
+// is at work on them. What cannot be swept now is swept after the next one.
+func (a *app) sweepStore(ctx context.Context, store string) {
+	recs, err := a.run.List(ctx, nil, pipeline.Tool("cpdb", "checkpoint", "list", "--store", store, "--all"))
+	found, err := collect[record.Checkpoint](recs, "checkpoint", err)
+	if err != nil {
+		return
+	}
+	for _, cp := range found {
+		if cp.Status != record.CheckpointReady {
+			_ = a.sweep(ctx, cp)
+		}
+	}
+}
+
+// sweepAfter sweeps what begin has found lying about, once the user has what he
+// asked for.
+func (a *app) sweepAfter(ctx context.Context, rec *record.Record) {
+	var left []record.Checkpoint
+	if !rec.Has("leftovers") || rec.Get("leftovers", &left) != nil {
+		return
+	}
+	for _, cp := range left {
+		if err := a.sweep(ctx, cp); err != nil {
+			a.warn("leftover %s stays for now: %v", version(cp.Version), err)
+		}
+	}
+}
+
+// sweep removes the bands of a checkpoint that is not ready, then its row.
+func (a *app) sweep(ctx context.Context, cp record.Checkpoint) error {
+	sweepBefore.Reach()
+	rec := record.New()
+	if err := rec.Set("checkpoint", cp); err != nil {
+		return err
+	}
+	return a.run.Exec(ctx, rec,
+		pipeline.Tool("bandclone", "rm").Then(sweepBands.Reach),
+		pipeline.Tool("cpdb", "checkpoint", "abort"))
+}
