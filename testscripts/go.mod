@@ -1,0 +1,15 @@
+module agentfs.internal/testscripts
+
+go 1.26
+
+require (
+	agentfs.internal/tool v0.0.0
+	github.com/rogpeppe/go-internal v1.16.0
+)
+
+require (
+	golang.org/x/sys v0.26.0 // indirect
+	golang.org/x/tools v0.26.0 // indirect
+)
+
+replace agentfs.internal/tool => ../tool
