@@ -13,14 +13,31 @@ import (
 
 func attachVerb() *command.Verb {
 	var mount string
-	return imageVerb(command.Verb{
+	var a aside
+	v := imageVerb(command.Verb{
 		Name:  "attach",
-		Short: "mount a bundle's filesystem",
+		Short: "mount a bundle's filesystem, or look into a checkpoint",
 		Long: `Returns when the mount can be used. What a killed server or a crash has left is
 cleared away first, and the filesystem's journal replayed.
 
-In: "store" (bundle_path, mount_path). Out: "image".`,
-		Flags: func(fs *flag.FlagSet) { mountFlag(fs, &mount) },
+With --checkpoint nothing is mounted where others could see it: CMD runs, and {}
+in it, a word or the start of one, is the directory of the checkpoint's tree, to
+be read. The checkpoint's bands are not written; the journal's replay goes to
+memory. All of it ends with CMD and what CMD has started, however they end. CMD's
+exit status is passed on. With two checkpoints the second {} is the second one's.
+
+  bundlectl attach --bundle myapp.sparsebundle --checkpoint checkpoints/v3 -- ls {}/src
+
+In: "store" (bundle_path, mount_path); with --bundle and --checkpoint DIR standard
+input is CMD's, else CMD gets the record. Out: "image"; what CMD writes.`,
+		Flags: func(fs *flag.FlagSet) {
+			mountFlag(fs, &mount)
+			fs.StringVar(&a.bundle, "bundle", "", "with --checkpoint: the `bundle` it belongs to, instead of the record's")
+			fs.Func("checkpoint", "`dir`ectory of a checkpoint's bands, - for the record's; may be repeated", func(dir string) error {
+				a.checkpoints = append(a.checkpoints, dir)
+				return nil
+			})
+		},
 	}, func(ctx context.Context, e engine.Engine, in *input) (*record.Image, error) {
 		if mount == "" {
 			mount = in.store.MountPath
@@ -34,4 +51,5 @@ In: "store" (bundle_path, mount_path). Out: "image".`,
 		}
 		return e.Attach(ctx, in.bundle, abs)
 	})
+	return withCheckpoints(v, &a)
 }

@@ -2,6 +2,8 @@
 //
 //	bundlectl create BUNDLE --size 50G        make a bundle with a filesystem in it
 //	bundlectl attach BUNDLE --mount DIR       mount it
+//	bundlectl attach --bundle BUNDLE --checkpoint DIR -- CMD {}
+//	                                          run CMD on a checkpoint's tree, to be read
 //	bundlectl detach BUNDLE|DIR               unmount it
 //	bundlectl info BUNDLE                     its sizes, and where it is attached
 //	bundlectl list                            all that is attached
@@ -34,7 +36,7 @@ func root() *command.Verb {
 		Name:  "bundlectl",
 		Short: "Disk images in bands, mounted.",
 		Verbs: []*command.Verb{createVerb(), attachVerb(), detachVerb(), infoVerb(), listVerb(),
-			quiesceVerb(), compactVerb(), resizeVerb(), serveVerb()},
+			quiesceVerb(), compactVerb(), resizeVerb(), serveVerb(), keepVerb()},
 	}
 }
 

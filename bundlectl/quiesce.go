@@ -3,13 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"strings"
 
 	"agentfs.internal/tool/command"
 	"agentfs.internal/tool/status"
@@ -93,12 +89,7 @@ type child struct {
 }
 
 func newChild(ctx context.Context, stdio command.IO, args []string) *child {
-	name := args[0]
-	if !strings.ContainsRune(name, os.PathSeparator) {
-		name = command.Self(name)
-	}
-	c := &child{name: args[0], handed: make(chan struct{})}
-	c.Cmd = exec.CommandContext(ctx, name, args[1:]...)
+	c := &child{Cmd: sibling(ctx, args), name: args[0], handed: make(chan struct{})}
 	c.Stdout, c.Stderr = &c.out, stdio.Err
 	return c
 }
@@ -125,25 +116,13 @@ func (c *child) hand(input io.Reader) {
 // waits for its end.
 func (c *child) finish() error {
 	if c.in == nil {
-		return c.failure(c.Run())
+		return exitOf("quiesce", c.name, c.Run())
 	}
 	<-c.handed
 	_ = c.in.Close()
 	err := c.Wait()
 	c.in = nil
-	return c.failure(err)
-}
-
-// failure passes the command's status on; it has said itself what was wrong.
-func (c *child) failure(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return status.Errorf(exit.ExitCode(), "")
-	}
-	if err != nil {
-		return fmt.Errorf("quiesce: %s: %w", c.name, err)
-	}
-	return nil
+	return exitOf("quiesce", c.name, err)
 }
 
 // kill ends a command that was started and will not get its record.

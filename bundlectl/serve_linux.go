@@ -10,6 +10,7 @@ import (
 
 func serveVerb() *command.Verb {
 	var direct bool
+	var checkpoint string
 	return &command.Verb{
 		Name:   "serve",
 		Args:   "BUNDLE",
@@ -19,9 +20,10 @@ func serveVerb() *command.Verb {
 		Short:  "serve a bundle's bands (started by attach)",
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&direct, "direct", false, "bypass the host's page cache")
+			fs.StringVar(&checkpoint, "checkpoint", "", "serve the bands in this `dir`, to be read")
 		},
 		Run: func(_ context.Context, _ command.IO, args []string) error {
-			return linux.Serve(args[0], direct)
+			return linux.Serve(args[0], direct, checkpoint)
 		},
 	}
 }

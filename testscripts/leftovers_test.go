@@ -33,10 +33,11 @@ func takeDown(dir string) []string {
 	return left
 }
 
-// stay names what stays. A server that ends needs a moment for it.
+// stay names what stays. A server that ends needs a moment for it, more where the
+// kernel has many files to forget.
 func stay(dir string, ids []string) []string {
 	var left []string
-	for range 20 {
+	for range 100 {
 		left = nil
 		for _, mount := range mountsBelow(dir) {
 			left = append(left, "mount "+mount)

@@ -40,6 +40,7 @@ package engine
 
 import (
 	"context"
+	"os"
 
 	"agentfs.internal/tool/record"
 )
@@ -58,6 +59,14 @@ type Engine interface {
 	// if it is missing. It returns when the mount can be used. A bundle that is
 	// already attached is an error that names its mountpoint.
 	Attach(ctx context.Context, bundle, mount string) (*record.Image, error)
+
+	// Aside makes the trees of checkpoints of the bundle readable where nobody else
+	// sees them, and returns run's error unchanged. Each checkpoint is a directory of
+	// bands, which are not written. The trees are there until run returns and, where
+	// they have a Root, until no process has that any more. Behind the checkpoints'
+	// trees run may be given more that has only a Root, to be handed to the same
+	// processes.
+	Aside(ctx context.Context, bundle string, checkpoints []string, run func(trees []Tree) error) error
 
 	// Detach unmounts and lets go of the bundle. A busy mount is an error, the
 	// mount then stays as it was. A bundle that is not attached is an error.
@@ -78,6 +87,12 @@ type Engine interface {
 	// List gives what is attached now, by bundle path; nothing is an empty list,
 	// not nil. Images that are no bundles of ours are left out.
 	List(ctx context.Context) ([]record.Image, error)
+}
+
+// Tree is the directory of a checkpoint's tree.
+type Tree struct {
+	Path string   // for this process
+	Root *os.File // where not nil, what other processes must inherit to reach it
 }
 
 // CreateParams are the facts of a new bundle.

@@ -92,14 +92,15 @@ func inside(path, dir string) bool {
 	return strings.HasPrefix(public(path)+"/", public(dir)+"/")
 }
 
-func attach(ctx context.Context, path, mount string) (*disk, error) {
-	out, err := retry(ctx, "attach", "-plist",
+func attach(ctx context.Context, path, mount string, more ...string) (*disk, error) {
+	args := append([]string{"attach", "-plist",
 		"-mountpoint", mount,
 		"-nobrowse",     // no Finder window
 		"-owners", "on", // real owners and modes
 		"-noverify",   // no checksum of every band
 		"-noautofsck", // APFS recovers by itself
-		path)
+	}, more...)
+	out, err := retry(ctx, append(args, path)...)
 	var d disk
 	if err == nil {
 		d, err = parseAttach(out)

@@ -13,10 +13,13 @@ const (
 	readyFD = 4
 )
 
-// Serve is the band server of a bundle. It returns when the mount has ended.
-func Serve(path string, direct bool) error {
-	serve.Flusher()
-	cfg := serve.Config{Bundle: path, Direct: direct, FuseFD: fuseFD, ReadyFD: readyFD}
+// Serve is the band server of a bundle, or of the bundle with a checkpoint's bands
+// instead of its own. It returns when the mount has ended.
+func Serve(path string, direct bool, checkpoint string) error {
+	if checkpoint == "" {
+		serve.Flusher()
+	}
+	cfg := serve.Config{Bundle: path, Direct: direct, FuseFD: fuseFD, ReadyFD: readyFD, Checkpoint: checkpoint}
 	b, err := bundle.Open(path)
 	if err != nil {
 		return err
@@ -27,5 +30,8 @@ func Serve(path string, direct bool) error {
 		return err
 	}
 	cfg.Name, cfg.Socket, cfg.Log = filePrefix+id, socketPath(id), logPath(id)
+	if checkpoint != "" {
+		cfg.Name = asideName
+	}
 	return serve.Run(cfg)
 }

@@ -21,7 +21,8 @@ import (
 type session struct {
 	bundle *bundle.Bundle
 	id     string
-	direct bool // image blocks are large enough for direct I/O
+	aside  string // a checkpoint's directory: its bands are served, to be read
+	direct bool   // image blocks are large enough for direct I/O
 	server *exec.Cmd
 	mount  int // descriptor of the detached FUSE mount
 	image  int // descriptor of the served file
@@ -34,7 +35,12 @@ func newSession(b *bundle.Bundle) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{bundle: b, id: id, direct: blockSize(b) >= serve.DirectBlock, mount: -1, image: -1}
+	return set(&session{bundle: b, id: id})
+}
+
+// set takes the steps of an attach up to the loop device.
+func set(s *session) (*session, error) {
+	s.direct, s.mount, s.image = blockSize(s.bundle) >= serve.DirectBlock, -1, -1
 	for _, step := range []func() error{s.startServer, s.openImage, s.setUpLoop} {
 		if err := step(); err != nil {
 			s.close(false)
@@ -42,6 +48,11 @@ func newSession(b *bundle.Bundle) (*session, error) {
 		}
 	}
 	return s, nil
+}
+
+// newAside is newSession for a checkpoint's bands.
+func newAside(b *bundle.Bundle, checkpoint string) (*session, error) {
+	return set(&session{bundle: b, aside: checkpoint})
 }
 
 // startServer makes the FUSE mount, starts the server on it and waits until it
@@ -65,7 +76,7 @@ func (s *session) startServer() error {
 	if err != nil {
 		return err
 	}
-	s.server = exec.Command(self, "serve", s.bundle.Path, "--direct="+strconv.FormatBool(s.direct))
+	s.server = exec.Command(self, "serve", s.bundle.Path, "--direct="+strconv.FormatBool(s.direct), "--checkpoint="+s.aside)
 	s.server.Dir = "/"
 	s.server.ExtraFiles = []*os.File{dev, w}
 	s.server.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Unshareflags: unix.CLONE_NEWNS}
@@ -114,7 +125,11 @@ func mountFUSE(fuseFD int) (int, error) {
 }
 
 func (s *session) openImage() (err error) {
-	s.image, err = unix.Openat(s.mount, filePrefix+s.id, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	name := filePrefix + s.id
+	if s.aside != "" {
+		name = asideName
+	}
+	s.image, err = unix.Openat(s.mount, name, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("open the served image: %w", err)
 	}
@@ -126,7 +141,9 @@ func (s *session) setUpLoop() (err error) {
 	if err != nil {
 		return err
 	}
-	s.loop.probeDiscard(s.id, s.bundle.Info.Size)
+	if s.aside == "" {
+		s.loop.probeDiscard(s.id, s.bundle.Info.Size)
+	}
 	return nil
 }
 

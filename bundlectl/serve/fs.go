@@ -27,7 +27,7 @@ const cacheTime = time.Hour
 type imageFS struct {
 	fuse.RawFileSystem
 	name  string
-	image *bands.Image
+	image disk
 	log   *log.Logger
 }
 

@@ -55,12 +55,16 @@ func harden() {
 	if os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0) != nil {
 		_ = os.WriteFile("/proc/self/oom_score_adj", []byte("0"), 0)
 	}
+	raiseOpenFiles()
+	leaveControlGroup()
+}
+
+func raiseOpenFiles() {
 	var lim unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &lim) == nil {
 		lim.Cur = lim.Max
 		_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &lim)
 	}
-	leaveControlGroup()
 }
 
 // touch makes the heap as large as it will have to be. With the collector's

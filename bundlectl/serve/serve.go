@@ -15,6 +15,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"os"
@@ -47,6 +48,11 @@ type Config struct {
 	Log      string // path of the log, which must not be on a served mount
 	FuseFD   int    // descriptor of /dev/fuse, with the mount made
 	ReadyFD  int    // descriptor on which "ready" or an error is written once
+
+	// Checkpoint is, where it is not "", the directory of the bands to serve
+	// instead of the bundle's. They are only read: the server then needs no lock, no
+	// socket, no log and none of what harden does for those that wait for writes.
+	Checkpoint string
 }
 
 // Run serves until the mount ends.
@@ -63,9 +69,21 @@ func Run(cfg Config) error {
 	return s.serve()
 }
 
+// disk is an image as the kernel uses it.
+type disk interface {
+	Size() int64
+	ReadAt(p []byte, off int64) error
+	WriteAt(p []byte, off int64) error
+	Flush() error
+	Punch(off, n int64) error
+	DiscardOnly() bool
+	Close() error
+}
+
 type server struct {
 	lock   int // descriptor of the bundle, holding its flock
-	image  *bands.Image
+	image  disk
+	live   *bands.Image // the same, nil for a checkpoint's
 	fuse   *fuse.Server
 	socket *net.UnixListener
 	log    *log.Logger
@@ -74,22 +92,42 @@ type server struct {
 }
 
 func start(cfg Config) (*server, error) {
-	harden()
-	s := &server{cfg: cfg}
-	for _, step := range []func() error{s.openLog, s.openImage, s.listen, s.connect, leaveMounts} {
+	s := &server{cfg: cfg, log: log.New(io.Discard, "", 0)}
+	steps := []func() error{s.harden, s.openLog, s.openImage, s.listen, s.connect, leaveMounts, s.answer}
+	if cfg.Checkpoint != "" {
+		steps = []func() error{s.openCheckpoint, s.connect, leaveMounts}
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	go (&control{bundle: cfg.Bundle, image: s.image}).listen(s.socket)
 	return s, nil
+}
+
+func (s *server) harden() error {
+	harden()
+	return nil
 }
 
 func (s *server) openImage() (err error) {
 	if s.lock, err = Lock(s.cfg.Bundle); err != nil {
 		return err
 	}
-	s.image, err = bands.Open(s.cfg.Bundle, s.cfg.Size, s.cfg.BandSize, s.cfg.Direct)
+	s.live, err = bands.Open(s.cfg.Bundle, s.cfg.Size, s.cfg.BandSize, s.cfg.Direct)
+	s.image = s.live
+	return err
+}
+
+// answer answers on the control socket.
+func (s *server) answer() error {
+	go (&control{bundle: s.cfg.Bundle, image: s.live}).listen(s.socket)
+	return nil
+}
+
+func (s *server) openCheckpoint() (err error) {
+	raiseOpenFiles() // a band each
+	s.image, err = bands.OpenScratch(s.cfg.Checkpoint, s.cfg.Size, s.cfg.BandSize)
 	return err
 }
 
@@ -113,6 +151,9 @@ func (s *server) connect() (err error) {
 
 func (s *server) serve() error {
 	s.fuse.Serve()
+	if s.live == nil {
+		return s.image.Close()
+	}
 	s.socket.Close()
 	err := s.image.Close()
 	if err != nil {
