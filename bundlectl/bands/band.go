@@ -184,6 +184,9 @@ func (im *Image) unseal(b *band, from, to int64) error {
 	if err := links(b.fd, &st); err != nil {
 		return err
 	}
+	if st.Nlink == 0 { // whoever asks again would ask for ever
+		return &os.PathError{Op: "write band", Path: b.name() + ", which somebody has deleted", Err: unix.EIO}
+	}
 	if st.Nlink > 1 {
 		return im.breakLink(b, from, to)
 	}

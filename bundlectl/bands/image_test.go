@@ -4,6 +4,7 @@ package bands
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -368,4 +369,15 @@ func stat(t *testing.T, path string) *unix.Stat_t {
 		t.Fatal(err)
 	}
 	return &st
+}
+
+// A band that somebody deletes under the server is an error for who writes to it:
+// once the server asked for ever whether it may.
+func TestBandDeleted(t *testing.T) {
+	f := newFixture(t, false)
+	f.must(f.im.WriteAt([]byte("data"), 0))
+	f.must(os.Remove(filepath.Join(f.dir, "bands", "0")))
+	if err := f.im.WriteAt([]byte("more"), 0); !errors.Is(err, unix.EIO) {
+		t.Errorf("write: %v, want %v", err, unix.EIO)
+	}
 }
