@@ -90,6 +90,46 @@ type Image struct {
 	ServerPID  int    `json:"server_pid,omitempty"` // Linux: the band server
 }
 
+// Change is one path that differs between two directory trees, A before and B
+// after. Key "change", written by treediff.
+type Change struct {
+	Path         string   `json:"path"`                    // relative, with slashes, "." for the root; bytes that are not UTF-8 as U+FFFD
+	PathBytes    []byte   `json:"path_bytes,omitempty"`    // the exact path where it is not UTF-8
+	Kind         string   `json:"kind"`                    // one of the Change… constants
+	From         string   `json:"from,omitempty"`          // renamed: the path in A, as path
+	FromBytes    []byte   `json:"from_bytes,omitempty"`    // as path_bytes
+	Type         string   `json:"type"`                    // file, dir, symlink, fifo, socket, char or block; in B, of what was deleted in A
+	OldType      string   `json:"old_type,omitempty"`      // kind type: what it was in A
+	What         []string `json:"what,omitempty"`          // what differs of something in both: content, target, mode, owner, xattrs, times, links, device
+	OldMode      string   `json:"old_mode,omitempty"`      // permissions in A in octal, "0644", "4755"; absent where it was not there
+	NewMode      string   `json:"new_mode,omitempty"`      // the same in B
+	OldSize      int64    `json:"old_size,omitempty"`      // bytes in A, of regular files; absent is 0
+	NewSize      int64    `json:"new_size,omitempty"`      // the same in B
+	Binary       bool     `json:"binary,omitempty"`        // a file whose content differs and is no text, or too long to be counted
+	LinesAdded   *int     `json:"lines_added,omitempty"`   // text files whose content differs: lines in B that A lacks
+	LinesDeleted *int     `json:"lines_deleted,omitempty"` // and lines in A that B lacks
+}
+
+// The kinds of a change.
+const (
+	ChangeAdded    = "added"    // only in B
+	ChangeDeleted  = "deleted"  // only in A
+	ChangeModified = "modified" // content, target or device differs, perhaps metadata too
+	ChangeRenamed  = "renamed"  // a file with the same content under another path; metadata may differ
+	ChangeType     = "type"     // a file became a symbolic link, or the like
+	ChangeMetadata = "metadata" // nothing but mode, owner, xattrs, times or links differ
+)
+
+// Applied is what treediff apply did to make B like A. Key "applied".
+type Applied struct {
+	Added      int64   `json:"added"`       // paths that B lacked
+	Modified   int64   `json:"modified"`    // paths whose content, target or type was another
+	Deleted    int64   `json:"deleted"`     // paths that A lacks
+	Metadata   int64   `json:"metadata"`    // paths of which only metadata was another
+	Bytes      int64   `json:"bytes"`       // of data that was written
+	DurationMS float64 `json:"duration_ms"` // comparison included
+}
+
 // Record is one JSON object with its keys in the order in which they arrived.
 type Record struct {
 	keys   []string

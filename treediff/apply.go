@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"agentfs.internal/tool/command"
+	"agentfs.internal/tool/record"
+	"agentfs.internal/treediff/internal/restore"
+)
+
+type applyOptions struct {
+	*pairOptions
+	progress bool
+}
+
+func applyVerb(pair *pairOptions) *command.Verb {
+	o := &applyOptions{pairOptions: pair}
+	return &command.Verb{
+		Name:  "apply",
+		Args:  "A B [-- PATH…]",
+		Short: "make B like A, in place",
+		Long: `
+Only what differs is touched; with PATHs, only these and what is below them, and
+directories that B lacks above them. A file with other content is made aside, under
+a name like .treediff-0123abcd, and renamed into place; where only metadata differ
+the file stays the one that it is. When it returns all is on the disk.
+
+What only B has is deleted. If something is mounted in it nothing is changed, and
+the status is 5. Killed at any moment it can be run again, and finishes.
+
+in: nothing; out: applied`,
+		Min: 2, Max: -1,
+		Flags: func(fs *flag.FlagSet) {
+			fs.BoolVar(&o.progress, "progress", false, "show progress also where standard error is no terminal")
+		},
+		Run: o.run,
+	}
+}
+
+func (o *applyOptions) run(ctx context.Context, stdio command.IO, args []string) error {
+	if err := o.verb("apply"); err != nil {
+		return err
+	}
+	pair, err := o.open(args)
+	if err != nil {
+		return err
+	}
+	defer closePair(pair)
+	start := time.Now()
+	r := &restore.Restore{Pair: pair}
+	stop := func() {}
+	if o.progress || isTerminal(stdio.Err) {
+		stop = showProgress(stdio.Err, r)
+	}
+	err = r.Run(ctx)
+	stop()
+	if err != nil {
+		return err
+	}
+	tellMounts(stdio.Err, r.Mounts)
+	rec := record.New()
+	if err := rec.Set("applied", record.Applied{
+		Added: r.Added, Modified: r.Modified, Deleted: r.Deleted, Metadata: r.Metadata,
+		Bytes: r.Bytes, DurationMS: float64(time.Since(start).Microseconds()) / 1000,
+	}); err != nil {
+		return err
+	}
+	return rec.Write(stdio.Out)
+}
+
+// How long a restore may take without a word, and how often it tells.
+const (
+	patience = time.Second
+	interval = 200 * time.Millisecond
+)
+
+// showProgress shows how far a restore is, until the function is called that it
+// gives.
+func showProgress(w io.Writer, r *restore.Restore) (stop func()) {
+	quit := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		shown := false
+		for wait := patience; ; wait = interval {
+			select {
+			case <-time.After(wait):
+				if total := r.Total.Load(); total > 0 {
+					fmt.Fprintf(w, "\rRestoring files... %d of %d", r.Done.Load(), total)
+					shown = true
+				}
+			case <-quit:
+				if shown {
+					fmt.Fprintf(w, "\rRestoring files... %d of %d\n", r.Done.Load(), r.Total.Load())
+				}
+				return
+			}
+		}
+	})
+	return func() {
+		close(quit)
+		done.Wait()
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,262 @@
+// Package restore makes a directory tree like another one, in place.
+//
+// Only what differs is touched. A file whose content differs is made aside, under a
+// temporary name in its directory, and renamed into place: whoever opens it has the
+// old one or the new one, whole. Where nothing but metadata differs the file stays
+// the one that it is.
+//
+// It can be killed at any moment: what it finds when it runs again is a tree that
+// differs, temporary names included, and it goes on from there.
+package restore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync/atomic"
+
+	"agentfs.internal/tool/fault"
+	"agentfs.internal/treediff/internal/dir"
+	"agentfs.internal/treediff/internal/trees"
+)
+
+var (
+	planned = fault.Define("treediff.apply.planned")     // compared, nothing changed
+	removed = fault.Define("treediff.apply.removed")     // a name that A lacks is gone
+	linked  = fault.Define("treediff.apply.linked")      // a name was made another name of a file
+	tidied  = fault.Define("treediff.apply.directories") // a directory has its metadata
+	synced  = fault.Define("treediff.apply.synced")      // all is durable
+)
+
+// Restore is one restore. Done and Total may be read while it runs.
+type Restore struct {
+	Pair        *trees.Pair // its Times are set
+	Done, Total atomic.Int64
+
+	Added, Modified, Deleted, Metadata int64 // paths of B, by what was done
+	Bytes                              int64 // of data that was written
+	Mounts                             []string
+
+	a, b     lastDir
+	touched  map[string]bool   // directories of B in which names or which themselves were changed
+	created  map[string]bool   // those of them that B lacked
+	loosened map[string]uint32 // directories outside the restriction, and the modes that they had
+}
+
+// Run makes B like A and durable.
+func (r *Restore) Run(ctx context.Context) error {
+	r.touched, r.created, r.loosened = map[string]bool{}, map[string]bool{}, map[string]uint32{}
+	r.a.root, r.b.root = r.Pair.A, r.Pair.B
+	defer r.a.close()
+	defer r.b.close()
+	plan, err := r.plan(ctx)
+	if err != nil {
+		return err
+	}
+	planned.Reach()
+	r.Total.Store(int64(plan.steps()))
+	if err := r.apply(ctx, plan); err != nil {
+		return err
+	}
+	if err := r.directories(); err != nil {
+		return err
+	}
+	c := plan.counts
+	r.Added, r.Modified, r.Deleted, r.Metadata = c.added, c.modified, c.deleted, c.metadata
+	if plan.steps() > 0 {
+		err = r.Pair.B.Sync()
+	}
+	synced.Reach()
+	return err
+}
+
+// plan compares the trees.
+func (r *Restore) plan(ctx context.Context) (*plan, error) {
+	r.Pair.Times = true
+	if err := r.sweep(); err != nil {
+		return nil, err
+	}
+	found, err := r.Pair.Compare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.Mounts = found.Mounts
+	if err := missingParents(r.Pair, found); err != nil {
+		return nil, err
+	}
+	return newPlan(found)
+}
+
+// apply takes the steps of a plan. What must go goes first: it gives a full disk
+// room, and the names that it has.
+func (r *Restore) apply(ctx context.Context, plan *plan) error {
+	for _, d := range plan.remove {
+		if err := r.step(ctx, d.Path, func() error { return r.remove(d) }); err != nil {
+			return err
+		}
+	}
+	for _, m := range plan.make {
+		if err := r.step(ctx, m.Path, func() error { return r.make(m) }); err != nil {
+			return err
+		}
+	}
+	for _, l := range plan.link {
+		if err := r.step(ctx, l.path, func() error { return r.link(l) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Restore) step(ctx context.Context, path string, do func() error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return fmt.Errorf("restore %q: %w", path, err)
+	}
+	r.Done.Add(1)
+	return nil
+}
+
+// remove removes a name of B, a directory when it is empty.
+func (r *Restore) remove(d *trees.Difference) error {
+	at, name := trees.Split(d.Path)
+	b, err := r.writable(at)
+	if err != nil {
+		return err
+	}
+	if d.B.IsDir() {
+		err = b.Rmdir(name)
+	} else {
+		err = b.Unlink(name)
+	}
+	removed.Reach()
+	if dir.Gone(err) {
+		return nil
+	}
+	return err
+}
+
+// link makes a name of B another name of a file that is there.
+func (r *Restore) link(l link) error {
+	at, name := trees.Split(l.path)
+	from, leader := trees.Split(l.leader)
+	file, err := r.Pair.B.Below(from)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	b, err := r.writable(at)
+	if err != nil {
+		return err
+	}
+	temp := tempName()
+	if err := file.Link(leader, b, temp); err != nil {
+		return err
+	}
+	if err := b.Rename(temp, name); err != nil {
+		_ = b.Unlink(temp)
+		return err
+	}
+	linked.Reach()
+	// Renaming onto another name of the same file does nothing.
+	if err := b.Unlink(temp); err != nil && !dir.Gone(err) {
+		return err
+	}
+	return nil
+}
+
+// directories gives the directories that were touched their metadata: the deepest
+// first, since a mode may be in the way.
+func (r *Restore) directories() error {
+	r.a.close()
+	r.b.close()
+	paths := slices.SortedFunc(maps.Keys(r.touched), func(x, y string) int { return trees.ComparePaths(y, x) })
+	for _, path := range paths {
+		if err := r.directory(path); err != nil {
+			return fmt.Errorf("restore %q: %w", path, err)
+		}
+		tidied.Reach()
+	}
+	return nil
+}
+
+func (r *Restore) directory(path string) error {
+	b, err := r.Pair.B.Below(path)
+	if dir.Gone(err) {
+		return nil // removed, too
+	}
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if mode, ok := r.loosened[path]; ok {
+		return b.Chmod(mode)
+	}
+	if !r.within(path) {
+		return nil
+	}
+	a, err := r.Pair.A.Below(path)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return dress(a, "", b, "")
+}
+
+// within tells whether a directory's own metadata is to be restored. Directories
+// that a restriction's paths are in keep theirs, unless they were missing.
+func (r *Restore) within(path string) bool {
+	return r.created[path] || !slices.ContainsFunc(r.Pair.Paths, func(p string) bool {
+		return trees.IsBelow(p, path)
+	})
+}
+
+// writable opens a directory of B to change names in it.
+func (r *Restore) writable(at string) (*dir.Dir, error) {
+	b, fresh, err := r.b.open(at)
+	if err != nil || !fresh {
+		return b, err
+	}
+	r.touched[at] = true
+	if os.Geteuid() == 0 {
+		return b, nil
+	}
+	self, err := b.Self()
+	if err != nil || self.Perm()&0o700 == 0o700 {
+		return b, err
+	}
+	if !r.within(at) {
+		r.loosened[at] = self.Perm()
+	}
+	return b, b.Chmod(self.Perm() | 0o700)
+}
+
+// lastDir keeps the directory open that was asked for last: paths come sorted.
+type lastDir struct {
+	root *dir.Dir
+	path string
+	dir  *dir.Dir
+}
+
+// open opens a directory below the root; fresh is false for the last one again.
+func (l *lastDir) open(path string) (d *dir.Dir, fresh bool, err error) {
+	if l.dir != nil && l.path == path {
+		return l.dir, false, nil
+	}
+	l.close()
+	l.dir, err = l.root.Below(path)
+	l.path = path
+	if err != nil {
+		l.dir = nil
+	}
+	return l.dir, true, err
+}
+
+func (l *lastDir) close() {
+	l.dir.Close()
+	l.dir = nil
+}

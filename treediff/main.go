@@ -1,0 +1,37 @@
+// Treediff compares two directory trees, and makes one like the other.
+//
+//	treediff       A B [-- PATH…] [--one-image [--parted TIME]] [--times] [--no-renames] [--patch|--stat|--name-only]
+//	treediff apply A B [-- PATH…] [--one-image [--parted TIME]] [--progress]
+//	treediff show  TREE PATH
+//
+// A is the tree before, B after. The first writes one record a line for each path
+// that differs; apply makes B like A in place and touches nothing but what
+// differs; show writes a file of a tree, or the names in a directory.
+//
+// No symbolic link below the roots is followed, and no mount is entered: B may be
+// in use, and by whom one would not trust. /dev/fd/N as A, B or TREE is the
+// directory that this descriptor has open.
+//
+// Records: reads none. Writes "change", a line for each; apply writes "applied".
+//
+// Exit status: 0 done, whether or not there are differences, 1 error, 2 usage.
+//
+// Example:
+//
+//	treediff before after | jq -r .change.path
+//	treediff before after --patch -- src >src.patch
+//	treediff apply before after
+//	treediff show before src/main.go
+package main
+
+import "agentfs.internal/tool/command"
+
+func main() { command.Main(root()) }
+
+// root is the command tree: with two trees and no verb it compares.
+func root() *command.Verb {
+	pair := &pairOptions{}
+	v := diffVerb(pair)
+	v.Verbs = []*command.Verb{applyVerb(pair), showVerb(pair)}
+	return v
+}

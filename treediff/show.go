@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"slices"
+
+	"agentfs.internal/tool/command"
+	"agentfs.internal/tool/status"
+	"agentfs.internal/treediff/internal/dir"
+)
+
+func showVerb(pair *pairOptions) *command.Verb {
+	return &command.Verb{
+		Name:  "show",
+		Args:  "TREE PATH",
+		Short: "write a file of a tree, or the names in a directory",
+		Long: `
+Of a directory the names are written, one a line, directories with a slash behind
+them. Symbolic links are followed within the tree, never out of it.
+
+in: nothing; out: the file's bytes, or names`,
+		Min: 2, Max: 2,
+		Run: func(_ context.Context, stdio command.IO, args []string) error {
+			if err := pair.none("show"); err != nil {
+				return err
+			}
+			return show(stdio.Out, args[0], args[1])
+		},
+	}
+}
+
+// none refuses flags that are for the comparison of two trees.
+func (o *pairOptions) none(verb string) error {
+	if o.oneImage || !o.parted.IsZero() {
+		return status.Errorf(status.Usage, "%s: --one-image is for two trees", verb).WithHint("treediff %s -h", verb)
+	}
+	return o.verb(verb)
+}
+
+// verb refuses flags that are for the comparison without a verb.
+func (o *pairOptions) verb(verb string) error {
+	if flag := o.alone(); flag != "" {
+		return status.Errorf(status.Usage, "%s: --%s is for a comparison", verb, flag).WithHint("treediff %s -h", verb)
+	}
+	return nil
+}
+
+func show(out io.Writer, tree, path string) error {
+	root, err := dir.Open(tree)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := root.Within(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if !f.IsDir() {
+		_, err = io.Copy(out, f)
+		return err
+	}
+	d, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return list(out, d)
+}
+
+func list(out io.Writer, d *dir.Dir) error {
+	names, err := d.Names()
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	w := bufio.NewWriter(out)
+	for _, name := range names {
+		info, err := d.Stat(name)
+		if dir.Gone(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			name += "/"
+		}
+		_, _ = w.WriteString(name + "\n") // Flush tells
+	}
+	return w.Flush()
+}
