@@ -7,7 +7,7 @@
 //	agentfs restore v1                        everything as it was
 //
 // It holds no images, bands or tables itself. Each command is a pipeline of the
-// tools cpdb, bundlectl and bandclone, which are found beside agentfs or on the
+// tools cpdb, bundlectl, bandclone and treediff, which are found beside agentfs or on the
 // PATH; with AGENTFS_TRACE=1 it prints them with their times:
 //
 //	cpdb checkpoint begin --store myapp --message "before refactor" |
@@ -27,7 +27,11 @@
 //	agentfs checkpoint list [--limit N]    list what is saved, newest first
 //	agentfs checkpoint info VERSION
 //	agentfs checkpoint delete VERSION
-//	agentfs restore VERSION                bring a saved moment back
+//	agentfs restore VERSION [-- PATH…]     bring a saved moment back
+//	agentfs diff [VERSION [VERSION]] [-- PATH…]
+//	                                       show what has changed
+//	agentfs show VERSION:PATH | VERSION PATH
+//	                                       print a file as it was
 //
 // All take --store NAME, --json, -f (ask nothing), --home DIR, --trace and -h.
 //

@@ -8,9 +8,13 @@ import (
 )
 
 // repair ends what a command that died left of a store, whose lock is held. A
-// restore is finished where the bands that it left can be attached, else undone;
+// restore is finished where the bands that it left can be attached, else undone; one
+// in place is left as far as it has come, and that is said;
 // a store half made or half deleted is removed.
 func (a *app) repair(ctx context.Context, rec *record.Record, st record.Store) error {
+	if st.Status == record.StoreApplying {
+		return a.cutShort(ctx, st)
+	}
 	if st.Status != record.StoreRestoring {
 		if err := a.teardown(ctx, st); err != nil {
 			return err

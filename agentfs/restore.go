@@ -2,26 +2,73 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"strings"
 	"time"
 
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/command"
 	"agentfs.internal/tool/fault"
 	"agentfs.internal/tool/record"
+	"agentfs.internal/tool/status"
 )
 
 func (a *app) restoreVerb() *command.Verb {
+	how := &manner{}
 	return &command.Verb{
-		Name: "restore", Args: "VERSION", Min: 1, Max: 1,
+		Name: "restore", Args: "VERSION [-- PATH…]", Min: 1, Max: -1, Split: true,
 		Short: "restore to a checkpoint",
 		Long: `
-Asks first; -f does not. Saves the present as a checkpoint "pre-restore", unmounts,
-swaps the checkpoint's bands in, mounts. A mount that processes still use is
-refused, with their names (status 5). If any step fails, the store is left as it
-was, mounted.`,
-		Run: a.restore,
+Asks first; -f does not. Saves the present as a checkpoint "pre-restore". Then, if
+nobody uses the mount, unmounts, swaps the checkpoint's bands in and mounts: if any
+step fails, the store is left as it was. If a shell, an editor or a server works in
+the mount, it restores in place: the files that differ are replaced, one by one, and
+all others are not touched, so that these go on working. If that is cut short, the
+files are partly restored: restore again, or go back to "pre-restore".
+
+--remount or --in-place choose. --remount refuses a mount that is in use and names
+by whom (status 5).
+
+With PATHs only these files or directories are brought back, in place; a file that
+the checkpoint does not have is deleted. They begin where you stand in the mount,
+else at its root. --dry-run shows what would change, and changes nothing.`,
+		Flags: how.flags,
+		Run: func(ctx context.Context, _ command.IO, args []string) error {
+			return a.restore(ctx, *how, args)
+		},
 	}
+}
+
+// manner is how a restore is to be done.
+type manner struct {
+	inPlace, remount, dryRun bool
+	paths                    []string // nil for all
+}
+
+func (m *manner) flags(fs *flag.FlagSet) {
+	fs.BoolVar(&m.inPlace, "in-place", false, "do not unmount, replace the files that differ")
+	fs.BoolVar(&m.remount, "remount", false, "unmount, or fail if the mount is in use")
+	fs.BoolVar(&m.dryRun, "dry-run", false, "show what would change")
+}
+
+// parse takes version and paths from the arguments.
+func (m *manner) parse(args []string) (version string, err error) {
+	versions, paths, err := split("restore", args, 1)
+	if err != nil {
+		return "", err
+	}
+	if len(versions) == 0 {
+		return "", status.Errorf(status.Usage, "restore: no version").WithHint("agentfs checkpoint list")
+	}
+	m.paths = paths
+	if m.remount && (m.inPlace || len(paths) > 0) {
+		return "", status.Errorf(status.Usage, "restore: --remount brings back all, by unmounting").
+			WithHint("leave --remount away to restore in place")
+	}
+	m.inPlace = m.inPlace || len(paths) > 0
+	return versions[0], nil
 }
 
 var (
@@ -40,6 +87,7 @@ var (
 // restoring is a restore while it runs.
 type restoring struct {
 	*app
+	how      manner
 	rec      *record.Record    // store and checkpoint
 	store    record.Store      //
 	to       record.Checkpoint // what is to come back
@@ -48,6 +96,7 @@ type restoring struct {
 	detached bool              // the old state has been unmounted
 	attached bool              // the new state has been mounted
 	finished bool              // the old state is no longer kept
+	applied  *record.Applied   // what was changed in place
 }
 
 // restored is what restore --json shows.
@@ -58,14 +107,24 @@ type restored struct {
 	SavedAs    string  `json:"saved_as"`
 	MountPath  string  `json:"mount_path"`
 	DurationMS float64 `json:"duration_ms"`
+
+	InPlace bool            `json:"in_place"`
+	Applied *record.Applied `json:"applied,omitempty"` // what was changed in place
 }
 
-func (a *app) restore(ctx context.Context, _ command.IO, args []string) error {
+func (a *app) restore(ctx context.Context, how manner, args []string) error {
+	v, err := how.parse(args)
+	if err != nil {
+		return err
+	}
 	name, err := a.selected(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.askRestore(ctx, name, args[0]); err != nil {
+	if how.dryRun {
+		return a.foretell(ctx, name, v, how.paths)
+	}
+	if err := a.askRestore(ctx, name, v, how); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -73,30 +132,81 @@ func (a *app) restore(ctx context.Context, _ command.IO, args []string) error {
 		return err
 	}
 	restoreLocked.Reach()
-	r := &restoring{app: a}
-	if err := r.look(ctx, name, args[0]); err != nil {
+	r := &restoring{app: a, how: how}
+	if err := r.look(ctx, name, v); err != nil {
 		return err
 	}
 	leftovers, err := r.save(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.exchange(ctx); err != nil {
+	if err := r.bringBack(ctx); err != nil {
 		return err
 	}
 	restoreDone.Reach()
-	ms := millis(began)
-	err = a.result(
-		restored{name, version(r.to.Version), r.to.Message, version(r.saved.Version), r.store.MountPath, ms},
-		fmt.Sprintf("Restored to %s (%.0fms)", titled(r.to), ms))
+	err = r.tell(millis(began))
 	a.sweepAfter(ctx, leftovers)
-	a.makeSpare(r.to)
+	a.makeSpare(r.live())
 	return err
+}
+
+// bringBack does it in the manner that was asked for, or that is possible.
+func (r *restoring) bringBack(ctx context.Context) error {
+	if r.how.inPlace {
+		return r.inPlace(ctx)
+	}
+	err := r.exchange(ctx)
+	var busy *busyError
+	if errors.As(err, &busy) {
+		r.stage("%s", busy.Error())
+		return r.inPlace(ctx)
+	}
+	return err
+}
+
+// tell says what was done.
+func (r *restoring) tell(ms float64) error {
+	doc := restored{r.store.Name, version(r.to.Version), r.to.Message, version(r.saved.Version), r.store.MountPath, ms, r.how.inPlace, r.applied}
+	switch {
+	case len(r.how.paths) == 1:
+		return r.result(doc, fmt.Sprintf("Restored %s from %s (%.0fms)", visible(r.how.paths[0]), titled(r.to), ms))
+	case len(r.how.paths) > 1:
+		return r.result(doc, fmt.Sprintf("Restored %d paths from %s (%.0fms)", len(r.how.paths), titled(r.to), ms))
+	case r.how.inPlace:
+		return r.result(doc, fmt.Sprintf("Restored to %s in place (%.0fms)", titled(r.to), ms))
+	}
+	return r.result(doc, fmt.Sprintf("Restored to %s (%.0fms)", titled(r.to), ms))
+}
+
+// live gives the checkpoint that shares most bands with what is mounted now.
+func (r *restoring) live() record.Checkpoint {
+	if r.how.inPlace {
+		return r.saved
+	}
+	return r.to
+}
+
+// foretell shows what a restore would change.
+func (a *app) foretell(ctx context.Context, name, v string, paths []string) error {
+	s, err := a.choose(ctx, name, []string{v})
+	if err != nil {
+		return err
+	}
+	if paths, err = a.inTree(s.store, paths); err != nil {
+		return err
+	}
+	a.warnCutShort(s)
+	recs, err := a.run.List(ctx, nil, s.compare(true, nil, paths))
+	changes, err := collect[record.Change](recs, "change", err)
+	if err != nil {
+		return err
+	}
+	return a.changes(changes, "A restore to "+titled(s.from)+" would change nothing")
 }
 
 // askRestore asks before the lock is taken: people think for longer than others
 // should wait.
-func (a *app) askRestore(ctx context.Context, name, v string) error {
+func (a *app) askRestore(ctx context.Context, name, v string, how manner) error {
 	if a.force {
 		return nil
 	}
@@ -104,7 +214,11 @@ func (a *app) askRestore(ctx context.Context, name, v string) error {
 	if err != nil {
 		return err
 	}
-	return a.confirm(ctx, "Restore to %s? Current state will be saved as %s.", version(cp.Version), version(st.NextVersion))
+	what := "Restore to"
+	if len(how.paths) > 0 {
+		what = fmt.Sprintf("Restore %s from", visible(strings.Join(how.paths, ", ")))
+	}
+	return a.confirm(ctx, "%s %s? Current state will be saved as %s.", what, version(cp.Version), version(st.NextVersion))
 }
 
 // look finds out how things are, now that the lock keeps them so.
@@ -116,14 +230,27 @@ func (r *restoring) look(ctx context.Context, name, v string) error {
 		return err
 	}
 	r.mounted = images[r.store.BundlePath].MountPath != ""
-	if r.store.Status == record.StoreReady {
+	if r.store.Status != record.StoreReady {
+		if err := r.repair(ctx, r.rec, r.store); err != nil {
+			return err
+		}
+		if err := errors.Join(find(), func() (err error) { r.mounted, err = r.isMounted(ctx, r.store); return err }()); err != nil {
+			return err
+		}
+	}
+	return r.prepare(ctx)
+}
+
+// prepare refuses what can be seen not to work before anything is done.
+func (r *restoring) prepare(ctx context.Context) (err error) {
+	if !r.how.inPlace {
 		return nil
 	}
-	if err := r.repair(ctx, r.rec, r.store); err != nil {
-		return err
+	if !r.mounted {
+		return r.mustBeMounted(ctx, r.store)
 	}
-	r.mounted = true // repaired stores are
-	return find()
+	r.how.paths, err = r.inTree(r.store, r.how.paths)
+	return err
 }
 
 // save saves the present.

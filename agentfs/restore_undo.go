@@ -16,11 +16,15 @@ func (r *restoring) rescue(ctx context.Context, cause error) error {
 	if r.attached && r.forward(ctx) == nil {
 		return nil
 	}
-	cause = r.report(cause) // what happened comes first, what was done about it next
 	if r.untouched(ctx) {
+		if busy := r.inUse(cause); busy != nil {
+			return busy
+		}
+		cause = r.report(cause)
 		r.withdraw(ctx)
 		return cause
 	}
+	cause = r.report(cause) // what happened comes first, what was done about it next
 	if r.finished {
 		r.warn("%s is mounted, but the restore could not be ended: the next command tries again", version(r.to.Version))
 		return cause

@@ -24,7 +24,7 @@ func tree() *command.Verb {
 				Short: "checkpoint operations",
 				Verbs: []*command.Verb{a.createVerb(), a.historyVerb(), a.infoVerb(), a.forgetVerb()},
 			},
-			a.restoreVerb(),
+			a.restoreVerb(), a.diffVerb(), a.showVerb(),
 		},
 	}
 	a.adopt(root)

@@ -26,6 +26,11 @@ be read. The checkpoint's bands are not written; the journal's replay goes to
 memory. All of it ends with CMD and what CMD has started, however they end. CMD's
 exit status is passed on. With two checkpoints the second {} is the second one's.
 
+A word {changed} is a file with the numbers of the inodes that may differ between
+the two checkpoints, or between the one and the mounted bundle: "12" or "12-40" a
+line, or "all". --parted tells when the two parted, at the earliest: what was
+changed in that moment is in the list too.
+
   bundlectl attach --bundle myapp.sparsebundle --checkpoint checkpoints/v3 -- ls {}/src
 
 In: "store" (bundle_path, mount_path); with --bundle and --checkpoint DIR standard
@@ -33,6 +38,7 @@ input is CMD's, else CMD gets the record. Out: "image"; what CMD writes.`,
 		Flags: func(fs *flag.FlagSet) {
 			mountFlag(fs, &mount)
 			fs.StringVar(&a.bundle, "bundle", "", "with --checkpoint: the `bundle` it belongs to, instead of the record's")
+			fs.StringVar(&a.parted, "parted", "", "with {changed}: `time` at which the trees parted, RFC 3339")
 			fs.Func("checkpoint", "`dir`ectory of a checkpoint's bands, - for the record's; may be repeated", func(dir string) error {
 				a.checkpoints = append(a.checkpoints, dir)
 				return nil

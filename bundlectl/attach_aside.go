@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"agentfs.internal/bundlectl/engine"
 	"agentfs.internal/tool/command"
@@ -17,13 +18,18 @@ import (
 	"agentfs.internal/tool/status"
 )
 
-// treeMark stands in CMD for the directory of a checkpoint's tree.
-const treeMark = "{}"
+// The marks that stand in CMD for the directory of a checkpoint's tree, and for the
+// list of the inodes that have changed.
+const (
+	treeMark    = "{}"
+	changedMark = "{changed}"
+)
 
 // aside is an attach of checkpoints for the time of one command.
 type aside struct {
 	bundle      string
 	checkpoints []string
+	parted      string
 	cmd         []string
 }
 
@@ -59,8 +65,14 @@ func (a *aside) run(ctx context.Context, stdio command.IO) error {
 		return status.Errorf(status.Usage, "attach: %d checkpoints and %d %s in the command", len(a.checkpoints), marks, treeMark).
 			WithHint("each %s stands for one checkpoint's tree: bundlectl attach --checkpoint DIR -- ls %s", treeMark, treeMark)
 	}
-	return selectEngine().Aside(ctx, a.bundle, a.checkpoints, func(trees []engine.Tree) error {
-		return a.exec(ctx, stdio, input, trees)
+	p := engine.AsideParams{Checkpoints: a.checkpoints, Changed: slices.Contains(a.cmd, changedMark)}
+	if a.parted != "" {
+		if p.Parted, err = time.Parse(time.RFC3339Nano, a.parted); err != nil {
+			return status.Errorf(status.Usage, "attach: bad --parted %q", a.parted).WithHint("as in 2026-01-27T10:32:15.123Z")
+		}
+	}
+	return selectEngine().Aside(ctx, a.bundle, p, func(v *engine.View) error {
+		return a.exec(ctx, stdio, input, v)
 	})
 }
 
@@ -117,20 +129,30 @@ func (a *aside) marks() []int {
 	return at
 }
 
-// exec runs the command, with the trees' paths in it.
-func (a *aside) exec(ctx context.Context, stdio command.IO, input io.Reader, trees []engine.Tree) error {
+// exec runs the command, with the paths in it.
+func (a *aside) exec(ctx context.Context, stdio command.IO, input io.Reader, v *engine.View) error {
 	// The store's lock is held as long as the command goes on: it may be what the
 	// lock is for.
 	files := heldLock()
+	inherit := func(f *os.File) string {
+		files = append(files, f)
+		return fmt.Sprintf("/proc/self/fd/%d", 2+len(files))
+	}
 	words, marks := slices.Clone(a.cmd), a.marks()
-	for i, t := range trees {
+	for i, t := range v.Trees {
 		path := t.Path
 		if t.Root != nil {
-			path = fmt.Sprintf("/proc/self/fd/%d", 3+len(files))
-			files = append(files, t.Root)
+			path = inherit(t.Root)
 		}
-		if i < len(marks) { // behind the trees comes what keeps them
-			words[marks[i]] = path + strings.TrimPrefix(words[marks[i]], treeMark)
+		words[marks[i]] = path + strings.TrimPrefix(words[marks[i]], treeMark)
+	}
+	if v.Keep != nil {
+		inherit(v.Keep)
+	}
+	if at := slices.Index(words, changedMark); at >= 0 {
+		words[at] = v.Changed.Name()
+		if !filepath.IsAbs(words[at]) {
+			words[at] = inherit(v.Changed)
 		}
 	}
 	cmd := sibling(ctx, words)

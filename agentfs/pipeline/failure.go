@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -87,12 +88,42 @@ func signalOf(err error) (sig syscall.Signal, killed bool) {
 // mostWords bounds what is kept of a stage's standard error.
 const mostWords = 64 << 10
 
-// words keeps the beginning of what a stage says.
-type words struct{ text bytes.Buffer }
+// words keeps the beginning of what a stage says. Progress goes on to live instead,
+// where there is one: what begins with a carriage return, up to the end of the line.
+type words struct {
+	text     bytes.Buffer
+	live     io.Writer
+	progress bool // in the middle of such a line
+}
 
 func (w *words) Write(p []byte) (int, error) {
-	if room := mostWords - w.text.Len(); room > 0 {
-		w.text.Write(p[:min(room, len(p))])
+	for rest := p; len(rest) > 0; {
+		var part []byte
+		part, rest = w.cut(rest)
+		if w.progress && w.live != nil {
+			_, _ = w.live.Write(part)
+		} else if room := mostWords - w.text.Len(); room > 0 {
+			w.text.Write(part[:min(room, len(part))])
+		}
+		if part[len(part)-1] == '\n' {
+			w.progress = false
+		}
 	}
 	return len(p), nil
+}
+
+// cut takes the part of p off that is all progress or all words.
+func (w *words) cut(p []byte) (part, rest []byte) {
+	if p[0] == '\r' {
+		w.progress = true
+	}
+	end := len(p)
+	if w.progress {
+		if i := bytes.IndexByte(p, '\n'); i >= 0 {
+			end = i + 1
+		}
+	} else if i := bytes.IndexByte(p, '\r'); i >= 0 {
+		end = i
+	}
+	return p[:end], p[end:]
 }

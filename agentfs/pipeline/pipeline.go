@@ -23,8 +23,9 @@ const grace = 10 * time.Second
 
 // Stage is one process.
 type Stage struct {
-	Args []string // the tool's name and its arguments
-	Done func()   // called when it has done its work, in the order of the stages; may be nil
+	Args []string  // the tool's name and its arguments
+	Done func()    // called when it has done its work, in the order of the stages; may be nil
+	Live io.Writer // gets the progress that it writes to standard error, as it comes; may be nil
 }
 
 // Tool makes a stage.
@@ -35,6 +36,12 @@ func Tool(args ...string) Stage { return Stage{Args: args} }
 // had gone.
 func (s Stage) Then(done func()) Stage {
 	s.Done = done
+	return s
+}
+
+// Showing gives the stage with a terminal to show its progress on.
+func (s Stage) Showing(live io.Writer) Stage {
+	s.Live = live
 	return s
 }
 
@@ -51,11 +58,11 @@ type Runner struct {
 // first to blame. With a context that cannot be cancelled the stages are out of
 // reach of the terminal's interrupt too.
 func (r *Runner) Run(ctx context.Context, in *record.Record, stages ...Stage) (*record.Record, error) {
-	out, err := r.run(ctx, in, stages)
-	if err != nil {
+	var out bytes.Buffer
+	if err := r.Pass(ctx, in, &out, stages...); err != nil {
 		return nil, err
 	}
-	rec, err := record.Read(bytes.NewReader(out))
+	rec, err := record.Read(&out)
 	if err != nil {
 		return nil, silent(stages[len(stages)-1])
 	}
@@ -64,17 +71,16 @@ func (r *Runner) Run(ctx context.Context, in *record.Record, stages ...Stage) (*
 
 // List is Run for a last stage that writes any number of records.
 func (r *Runner) List(ctx context.Context, in *record.Record, stages ...Stage) ([]*record.Record, error) {
-	out, err := r.run(ctx, in, stages)
-	if err != nil {
+	var out bytes.Buffer
+	if err := r.Pass(ctx, in, &out, stages...); err != nil {
 		return nil, err
 	}
-	return record.ReadAll(bytes.NewReader(out))
+	return record.ReadAll(&out)
 }
 
 // Exec is Run for a last stage that writes no records.
 func (r *Runner) Exec(ctx context.Context, in *record.Record, stages ...Stage) error {
-	_, err := r.run(ctx, in, stages)
-	return err
+	return r.Pass(ctx, in, io.Discard, stages...)
 }
 
 // silent blames a stage that ended well and wrote no record.
@@ -82,23 +88,23 @@ func silent(s Stage) error {
 	return &Failure{Tool: s.Args[0], Code: status.General, Words: s.Args[0] + ": ended without a record\n"}
 }
 
-func (r *Runner) run(ctx context.Context, in *record.Record, stages []Stage) ([]byte, error) {
+// Pass is Run for a last stage that writes anything, which goes to out.
+func (r *Runner) Pass(ctx context.Context, in *record.Record, out io.Writer, stages ...Stage) error {
 	if ctx.Err() != nil {
-		return nil, ErrInterrupted
+		return ErrInterrupted
 	}
 	procs, err := r.prepare(ctx, stages)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var input []byte
 	if in != nil {
 		if input, err = in.MarshalJSON(); err != nil {
-			return nil, err
+			return err
 		}
 		procs[0].cmd.Stdin = bytes.NewReader(append(input, '\n'))
 	}
-	var out bytes.Buffer
-	procs[len(procs)-1].cmd.Stdout = &out
+	procs[len(procs)-1].cmd.Stdout = out
 	start(procs)
 	r.trace(nil, input, procs)
 	for i, p := range procs {
@@ -107,16 +113,16 @@ func (r *Runner) run(ctx context.Context, in *record.Record, stages []Stage) ([]
 	}
 	if err := blame(procs); err != nil {
 		if ctx.Err() != nil {
-			return nil, ErrInterrupted
+			return ErrInterrupted
 		}
-		return nil, err
+		return err
 	}
-	r.pass(procs)
-	return out.Bytes(), nil
+	r.warnings(procs)
+	return nil
 }
 
-// pass hands on what stages said that ended well: warnings.
-func (r *Runner) pass(procs []*proc) {
+// warnings hands on what stages said that ended well.
+func (r *Runner) warnings(procs []*proc) {
 	for _, p := range procs {
 		_, _ = r.Err.Write(p.words.text.Bytes())
 	}
@@ -144,6 +150,7 @@ func (r *Runner) prepare(ctx context.Context, stages []Stage) ([]*proc, error) {
 		}
 		p := &proc{Stage: s, cmd: exec.CommandContext(ctx, path, s.Args[1:]...)}
 		p.cmd.Args[0] = found // as it can be typed, for the trace
+		p.words.live = s.Live
 		p.cmd.Stderr = &p.words
 		p.cmd.WaitDelay = grace
 		p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }

@@ -41,6 +41,7 @@ package engine
 import (
 	"context"
 	"os"
+	"time"
 
 	"agentfs.internal/tool/record"
 )
@@ -61,12 +62,10 @@ type Engine interface {
 	Attach(ctx context.Context, bundle, mount string) (*record.Image, error)
 
 	// Aside makes the trees of checkpoints of the bundle readable where nobody else
-	// sees them, and returns run's error unchanged. Each checkpoint is a directory of
-	// bands, which are not written. The trees are there until run returns and, where
-	// they have a Root, until no process has that any more. Behind the checkpoints'
-	// trees run may be given more that has only a Root, to be handed to the same
-	// processes.
-	Aside(ctx context.Context, bundle string, checkpoints []string, run func(trees []Tree) error) error
+	// sees them, and returns run's error unchanged. The checkpoints' bands are not
+	// written. The trees are there until run returns and, where they have a Root,
+	// until no process has that any more.
+	Aside(ctx context.Context, bundle string, p AsideParams, run func(v *View) error) error
 
 	// Detach unmounts and lets go of the bundle. A busy mount is an error, the
 	// mount then stays as it was. A bundle that is not attached is an error.
@@ -88,6 +87,28 @@ type Engine interface {
 	// not nil. Images that are no bundles of ours are left out.
 	List(ctx context.Context) ([]record.Image, error)
 }
+
+// AsideParams say what Aside shows.
+type AsideParams struct {
+	Checkpoints []string // directories of bands, one or more
+	// Changed asks for the inodes that may differ between the first two checkpoints
+	// or, if there is one, between it and the bundle as it is mounted; Parted is when
+	// the two trees parted at the earliest.
+	Changed bool
+	Parted  time.Time
+}
+
+// View is what Aside shows.
+type View struct {
+	Trees []Tree // of the checkpoints, in their order
+	// Changed, where it was asked for, has the numbers of the inodes that may differ,
+	// as "12" or "12-40", a line each; or one line "all", where that is not known.
+	Changed *os.File
+	Keep    *os.File // where not nil, for the same processes as the trees' roots
+}
+
+// AllChanged is the whole of View.Changed where it is not known what has changed.
+const AllChanged = "all\n"
 
 // Tree is the directory of a checkpoint's tree.
 type Tree struct {

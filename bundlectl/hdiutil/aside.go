@@ -22,7 +22,7 @@ const asidePrefix = ".aside-"
 // Aside attaches copies of the bundle that have a checkpoint's bands, by hard links:
 // hdiutil does not write them, because a shadow file takes what would be written.
 // What a killed process has left is cleared away first.
-func (Engine) Aside(ctx context.Context, path string, checkpoints []string, run func(trees []engine.Tree) error) (err error) {
+func (Engine) Aside(ctx context.Context, path string, p engine.AsideParams, run func(v *engine.View) error) (err error) {
 	b, err := bundle.Open(path)
 	if err != nil {
 		return err
@@ -35,15 +35,24 @@ func (Engine) Aside(ctx context.Context, path string, checkpoints []string, run 
 		return err
 	}
 	defer func() { err = also(err, endAside(context.WithoutCancel(ctx), temp)) }()
-	var trees []engine.Tree
-	for i, dir := range checkpoints {
+	v := &engine.View{}
+	for i, dir := range p.Checkpoints {
 		mount, err := attachAside(ctx, b, dir, filepath.Join(temp, strconv.Itoa(i)))
 		if err != nil {
 			return wrap(status.Mount, "attach", dir, err)
 		}
-		trees = append(trees, engine.Tree{Path: mount})
+		v.Trees = append(v.Trees, engine.Tree{Path: mount})
 	}
-	return run(trees)
+	if p.Changed { // APFS tells nobody what has changed in it
+		if v.Changed, err = os.Create(filepath.Join(temp, "changed")); err != nil {
+			return err
+		}
+		defer v.Changed.Close()
+		if _, err := v.Changed.WriteString(engine.AllChanged); err != nil {
+			return err
+		}
+	}
+	return run(v)
 }
 
 // attachAside makes the directory at with a bundle, a shadow and a mountpoint, and

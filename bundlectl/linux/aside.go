@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -27,7 +28,7 @@ var asideMounted = fault.Define("bundlectl.attach.aside")
 // Aside mounts each checkpoint's filesystem read-only, in no namespace: its tree is
 // reached by the mount's descriptor alone, and goes when the last process that has
 // it ends, however it ends.
-func (e Engine) Aside(ctx context.Context, path string, checkpoints []string, run func(trees []engine.Tree) error) error {
+func (e Engine) Aside(ctx context.Context, path string, p engine.AsideParams, run func(v *engine.View) error) error {
 	if err := e.Check(ctx); err != nil {
 		return err
 	}
@@ -35,40 +36,75 @@ func (e Engine) Aside(ctx context.Context, path string, checkpoints []string, ru
 	if err != nil {
 		return err
 	}
-	trees := make([]engine.Tree, 0, len(checkpoints))
-	for _, dir := range checkpoints {
-		tree, err := mountAside(b, dir)
+	v := &engine.View{}
+	var devices []string
+	for _, dir := range p.Checkpoints {
+		root, device, err := mountAside(b, dir)
 		if err != nil {
 			return wrap("attach", dir, err)
 		}
-		trees = append(trees, engine.Tree{Path: fmt.Sprintf("/proc/self/fd/%d", tree.Fd()), Root: tree})
+		v.Trees = append(v.Trees, engine.Tree{Path: fmt.Sprintf("/proc/self/fd/%d", root.Fd()), Root: root})
+		devices = append(devices, device)
 	}
 	asideMounted.Reach()
-	end, err := keep(trees)
-	if err != nil {
+	if p.Changed {
+		if v.Changed, err = changed(path, devices, p.Parted); err != nil {
+			return wrap("attach", path, err)
+		}
+	}
+	if v.Keep, err = keep(v.Trees); err != nil {
 		return wrap("attach", path, err)
 	}
-	defer end.Close()
-	return run(append(trees, engine.Tree{Root: end}))
+	defer v.Keep.Close()
+	return run(v)
 }
 
-// mountAside gives the root of a checkpoint's tree.
-func mountAside(b *bundle.Bundle, dir string) (*os.File, error) {
+// changed gives the numbers of the inodes that differ between the filesystems on the
+// first two devices, or between the only one and the mounted bundle's.
+func changed(path string, devices []string, parted time.Time) (*os.File, error) {
+	if len(devices) == 1 {
+		a, err := find(path)
+		if err != nil && !errors.Is(err, errNotAttached) {
+			return nil, err
+		}
+		if err == nil && a.pid != 0 {
+			devices = append(devices, a.device)
+		}
+	}
+	fd, err := unix.MemfdCreate("agentfs-changed", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	list := os.NewFile(uintptr(fd), "changed")
+	err = errLayout
+	if len(devices) >= 2 {
+		err = changedInodes(list, devices[0], devices[1], parted)
+	}
+	if err != nil { // then whoever reads it has to look at all
+		if err = list.Truncate(0); err == nil {
+			_, err = list.WriteAt([]byte(engine.AllChanged), 0)
+		}
+	}
+	return list, err
+}
+
+// mountAside gives the root of a checkpoint's tree, and the device that it is on.
+func mountAside(b *bundle.Bundle, dir string) (*os.File, string, error) {
 	if st, err := os.Stat(dir); err != nil {
-		return nil, err
+		return nil, "", err
 	} else if !st.IsDir() {
-		return nil, unix.ENOTDIR
+		return nil, "", unix.ENOTDIR
 	}
 	s, err := newAside(b, dir)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	fd, err := mountReadOnly(s.loop.path)
 	s.close(err == nil)
 	if err != nil {
-		return nil, status.Errorf(status.Mount, "mount of %s: %w", dir, err)
+		return nil, "", status.Errorf(status.Mount, "mount of %s: %w", dir, err)
 	}
-	return os.NewFile(uintptr(fd), dir), nil
+	return os.NewFile(uintptr(fd), dir), s.loop.path, nil
 }
 
 // mountReadOnly makes a mount of the device's ext4 that is in no namespace. A

@@ -163,7 +163,7 @@ func (c Change) apply(s *record.Store) {
 }
 
 // StoreStates are the values that a store's status may have.
-var StoreStates = []string{record.StoreCreating, record.StoreReady, record.StoreRestoring, record.StoreDeleting}
+var StoreStates = []string{record.StoreCreating, record.StoreReady, record.StoreRestoring, record.StoreApplying, record.StoreDeleting}
 
 // ValidStatus refuses a status that no tool knows.
 func ValidStatus(s string) error {

@@ -47,6 +47,9 @@ type Verb struct {
 	Env   string                                                   // prefix of environment variables that stand in for these flags; root only
 	Verbs []*Verb                                                  // verbs below this one
 	Run   func(ctx context.Context, stdio IO, args []string) error // nil where only verbs below do something
+	// Split leaves a "--" that was typed among args, for verbs whose arguments before
+	// and behind it mean different things.
+	Split bool
 	// Hidden keeps an internal verb out of the list.
 	Hidden bool
 }
@@ -151,7 +154,10 @@ func (t *tree) sort(top *node, args []string) ([]string, error) {
 		arg := args[i]
 		switch {
 		case arg == "--":
-			rest = append(rest, args[i+1:]...)
+			if !at.Split {
+				i++
+			}
+			rest = append(rest, args[i:]...)
 			i = len(args)
 		case len(arg) > 1 && arg[0] == '-':
 			owner, words, err := t.flag(at, top, args[i:])

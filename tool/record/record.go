@@ -41,6 +41,7 @@ const (
 	StoreCreating  = "creating"  // row made, bundle perhaps not
 	StoreReady     = "ready"     //
 	StoreRestoring = "restoring" // between detach and the end of a restore
+	StoreApplying  = "applying"  // a restore in place is changing the files
 	StoreDeleting  = "deleting"  // files perhaps gone, row not yet
 )
 

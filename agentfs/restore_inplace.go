@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/fault"
+	"agentfs.internal/tool/record"
+	"agentfs.internal/tool/status"
+)
+
+var (
+	applyMarked  = fault.Define("agentfs.restore.applying")
+	applyDone    = fault.Define("agentfs.restore.applied")
+	applySettled = fault.Define("agentfs.restore.settled")
+)
+
+// busyError says that the mount is in use, so that a restore must be in place.
+type busyError struct{ words string }
+
+func (e *busyError) Error() string { return e.words }
+
+// inUse tells of a swap that failed only because the mount is in use, where another
+// manner may do.
+func (r *restoring) inUse(cause error) error {
+	var f *pipeline.Failure
+	if r.how.remount || !errors.As(cause, &f) || f.Tool != "bundlectl" || f.Code != status.Mount {
+		return nil
+	}
+	line, _, _ := strings.Cut(f.Words, "\n")
+	_, who, ok := strings.Cut(line, " is busy: ")
+	if !ok {
+		return nil
+	}
+	return &busyError{"In use by " + who + ": restoring in place..."}
+}
+
+// inPlace makes the mounted tree, or paths in it, like the checkpoint's. The store is
+// marked meanwhile: half of it is neither the one state nor the other.
+func (r *restoring) inPlace(ctx context.Context) error {
+	r.how.inPlace = true
+	mark := pipeline.Tool("cpdb", "store", "set", r.store.Name, "--status", record.StoreApplying)
+	if err := r.run.Exec(ctx, nil, mark); err != nil {
+		return err
+	}
+	applyMarked.Reach()
+	r.stage("Restoring from %s in place...", version(r.to.Version))
+	rec, err := r.run.Run(ctx, nil, r.apply())
+	if err != nil {
+		return r.halfway(context.WithoutCancel(ctx), err)
+	}
+	applyDone.Reach()
+	if err := rec.Get("applied", &r.applied); err != nil {
+		return err
+	}
+	if err := r.settle(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	applySettled.Reach()
+	return nil
+}
+
+// apply makes the stage that does it.
+func (r *restoring) apply() pipeline.Stage {
+	flags := sides{store: r.store, from: r.to}.oneImage()
+	if isTerminal(r.io.Err) {
+		flags = append(flags, "--progress")
+	}
+	words := slices.Concat([]string{"treediff", "apply"}, flags, []string{treeMark, r.store.MountPath, "--"}, r.how.paths)
+	return aside(r.store, []record.Checkpoint{r.to}, words...).Showing(r.io.Err)
+}
+
+// settle marks the store whole again.
+func (r *restoring) settle(ctx context.Context) error {
+	return r.run.Exec(ctx, nil, pipeline.Tool("cpdb", "store", "set", r.store.Name, "--status", record.StoreReady))
+}
+
+// halfway says where a restore in place that failed has left the files, and how to
+// get out of there.
+func (r *restoring) halfway(ctx context.Context, cause error) error {
+	if err := r.settle(ctx); err != nil {
+		return errors.Join(cause, err)
+	}
+	cause = r.report(cause)
+	r.warn("the files may be partly restored; as they were they are saved as %s: agentfs restore %s, or try again",
+		version(r.saved.Version), version(r.saved.Version))
+	return cause
+}
+
+// cutShort ends a restore in place that was killed: the files stay as they are, and
+// people hear where the state before is.
+func (a *app) cutShort(ctx context.Context, st record.Store) error {
+	list, err := a.history(ctx, st.Name, 0)
+	if err != nil {
+		return err
+	}
+	set := pipeline.Tool("cpdb", "store", "set", st.Name, "--status", record.StoreReady)
+	if err := a.run.Exec(context.WithoutCancel(ctx), nil, set); err != nil {
+		return err
+	}
+	saved := "a checkpoint \"pre-restore\""
+	for _, cp := range list {
+		if cp.Message == "pre-restore" {
+			saved = titled(cp) + ": agentfs restore " + version(cp.Version)
+			break
+		}
+	}
+	a.warn("repaired: a restore of store %s was cut short, its files are partly restored. Restore again, or go back to what was before, %s", quoted(st.Name), saved)
+	return nil
+}
