@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -34,8 +33,9 @@ func swapped() *changes {
 // TestGit has git apply take every kind of change there and back.
 func TestGit(t *testing.T) {
 	needs(t, "git")
+	names := storable(t)
 	for name, c := range map[string]*changes{
-		"odd": named(oddNames, oddPairs), "types": named(oddNames, typePairs),
+		"odd": named(names, oddPairs), "types": named(names, typePairs),
 		"binary": binaries(), "random": random(1, 400), "swapped": swapped(),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,14 +51,13 @@ func TestGit(t *testing.T) {
 	}
 }
 
-// TestPatch has GNU patch do so. It knows no binary patches, and refuses names
-// with newlines.
+// TestPatch has GNU patch do so, which knows no binary patches.
 func TestPatch(t *testing.T) {
 	needs(t, "patch")
 	if out, err := run(t, t.TempDir(), nil, "patch", "--version"); err != nil || !strings.HasPrefix(out, "GNU patch") {
 		t.Skipf("patch is not GNU patch: %v %.60q", err, out)
 	}
-	names := slices.DeleteFunc(slices.Clone(oddNames), func(name string) bool { return strings.Contains(name, "\n") })
+	names := storable(t)
 	for name, c := range map[string]*changes{
 		"odd": named(names, oddPairs), "types": named(names, typePairs), "random": random(2, 400),
 	} {

@@ -130,21 +130,22 @@ func splitLines(text []byte) []string {
 // comparison finds the changes between two lists of lines. Lines are there as
 // short names, so that long ones cost no more.
 type comparison struct {
-	a, b    []string
-	budget  int // steps that may still be spent on the exact method
-	changes []change
+	a, b         []string
+	budget       int // steps that may still be spent on the exact method
+	greedyBudget int // and on the greedy one
+	changes      []change
 }
 
-// exactSteps bounds what the exact method may cost a file. A step is at most
-// some 100 ns: measured, BenchmarkWorst.
-const exactSteps = 2_000_000
+// exactSteps bounds what the exact method may cost a file. A step is 15 ns at
+// most: BenchmarkWorst.
+const exactSteps = 8_000_000
 
 // maxDepth is how often anchors are looked for between anchors.
 const maxDepth = 8
 
 func compare(before, after []string) []change {
 	names := make(map[string]string, len(before))
-	c := &comparison{a: shortNames(names, before), b: shortNames(names, after), budget: exactSteps}
+	c := &comparison{a: shortNames(names, before), b: shortNames(names, after), budget: exactSteps, greedyBudget: greedySteps}
 	c.between(change{0, len(before), 0, len(after)}, 0)
 	return c.changes
 }
@@ -162,8 +163,8 @@ func shortNames(names map[string]string, lines []string) []string {
 	return short
 }
 
-// between finds the changes within r: exactly if it is small enough, or else
-// between anchors, or else all of it is one change.
+// between finds the changes within r: exactly if that is affordable, or else
+// between anchors, or else greedily, or else all of it is one change.
 func (c *comparison) between(r change, depth int) {
 	for r.i1 < r.i2 && r.j1 < r.j2 && c.a[r.i1] == c.b[r.j1] {
 		r.i1, r.j1 = r.i1+1, r.j1+1
@@ -222,7 +223,9 @@ func (c *comparison) anchored(r change, depth int) {
 		anchors = longestRising(c.unique(r))
 	}
 	if len(anchors) == 0 {
-		c.changes = append(c.changes, r)
+		if !c.greedy(r) {
+			c.changes = append(c.changes, r)
+		}
 		return
 	}
 	for _, at := range anchors {

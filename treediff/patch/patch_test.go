@@ -25,14 +25,15 @@ func written(t *testing.T, f File) string {
 	return b.String()
 }
 
-// The expected texts are what git 2.39 prints, with --binary --full-index -M.
+// writeTests have the text that git prints, but for quotes around names with
+// spaces: TestLikeGit.
 var writeTests = []struct {
 	name string
 	file File
 	want string
 }{
 	{"text", File{"x", "x", file("a\nb\nc\n"), file("a\nB\nc\n")}, `diff --git a/x b/x
-index de980441c3ab03a8c07dda1ad27b8a11f39deb1e..9c66edb4f9dcdf55a4ee0b018d7ac1da9e77abd8 100644
+index de980441c3ab03a8c07dda1ad27b8a11f39deb1e..7be73ce3c1b1cdaea86e8168dfee8575175953bf 100644
 --- a/x
 +++ b/x
 @@ -1,3 +1,3 @@
@@ -44,7 +45,7 @@ index de980441c3ab03a8c07dda1ad27b8a11f39deb1e..9c66edb4f9dcdf55a4ee0b018d7ac1da
 	{"two hunks", File{"x", "x",
 		file(lines("1 2 3 4 5 6 7 8 9 10 11 12 13")),
 		file(lines("1 2 X 3 4 5 6 7 8 9 10 12 13"))}, `diff --git a/x b/x
-index c51c2fb1db9c2fadb3c41b39d2dfb3dc3bbd3cb8..0 100644
+index 8e435da93deb7bff843097ef72c7532c09311cf5..37b58e38a56417546d9e3ec8b3f8cf95c841d100 100644
 --- a/x
 +++ b/x
 @@ -1,5 +1,6 @@
@@ -63,7 +64,7 @@ index c51c2fb1db9c2fadb3c41b39d2dfb3dc3bbd3cb8..0 100644
  13
 `},
 	{"no newline", File{"x", "x", file("a\nb"), file("a\nb\n")}, `diff --git a/x b/x
-index 0..0 100644
+index 0a207c060e61f3b88eaee0a8cd0696f46fb155eb..422c2b7ab3b3c668038da977e4e93a5fc623169c 100644
 --- a/x
 +++ b/x
 @@ -1,2 +1,2 @@
@@ -74,7 +75,7 @@ index 0..0 100644
 `},
 	{"new", File{"x", "x", Side{}, file("a\n")}, `diff --git a/x b/x
 new file mode 100644
-index 0..0
+index 0000000000000000000000000000000000000000..78981922613b2afb6025042ff6bd878ac1994e85
 --- /dev/null
 +++ b/x
 @@ -0,0 +1 @@
@@ -82,7 +83,7 @@ index 0..0
 `},
 	{"deleted", File{"x", "x", program("a\n"), Side{}}, `diff --git a/x b/x
 deleted file mode 100755
-index 0..0
+index 78981922613b2afb6025042ff6bd878ac1994e85..0000000000000000000000000000000000000000
 --- a/x
 +++ /dev/null
 @@ -1 +0,0 @@
@@ -90,10 +91,10 @@ index 0..0
 `},
 	{"new and empty", File{"x", "x", Side{}, file("")}, `diff --git a/x b/x
 new file mode 100644
-index 0..0
+index 0000000000000000000000000000000000000000..e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
 `},
 	{"emptied", File{"x", "x", file("a\n"), file("")}, `diff --git a/x b/x
-index 0..0 100644
+index 78981922613b2afb6025042ff6bd878ac1994e85..e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 100644
 --- a/x
 +++ b/x
 @@ -1 +0,0 @@
@@ -106,7 +107,7 @@ new mode 100755
 	{"mode and text", File{"x", "x", file("a\n"), program("b\n")}, `diff --git a/x b/x
 old mode 100644
 new mode 100755
-index 0..0
+index 78981922613b2afb6025042ff6bd878ac1994e85..61780798228d17af2d34fce4cfbdf35556832472
 --- a/x
 +++ b/x
 @@ -1 +1 @@
@@ -125,7 +126,7 @@ new mode 100755
 similarity index 75%
 rename from x
 rename to y
-index 0..0
+index 9e03d3d3b05b395a130cd4729e29b2233eccf8f3..44d99528c29238d60d43974e797f9d9b0135ad1c
 --- a/x
 +++ b/y
 @@ -1,4 +1,4 @@
@@ -136,7 +137,7 @@ index 0..0
 +DDDD
 `},
 	{"space", File{"x y", "x y", file("a\n"), file("b\n")}, `diff --git a/x y b/x y
-index 0..0 100644
+index 78981922613b2afb6025042ff6bd878ac1994e85..61780798228d17af2d34fce4cfbdf35556832472 100644
 --- a/x y` + "\t" + `
 +++ b/x y` + "\t" + `
 @@ -1 +1 @@
@@ -144,7 +145,7 @@ index 0..0 100644
 +b
 `},
 	{"symlink", File{"x", "x", link("a"), link("b")}, `diff --git a/x b/x
-index 0..0 120000
+index 2e65efe2a145dda7ee51d1741299f848e5bf752e..63d8dbd40c23542e740659a7168a0ce3138ea748 120000
 --- a/x
 +++ b/x
 @@ -1 +1 @@
@@ -155,14 +156,14 @@ index 0..0 120000
 `},
 	{"another type", File{"x", "x", file("a\n"), link("a")}, `diff --git a/x b/x
 deleted file mode 100644
-index 0..0
+index 78981922613b2afb6025042ff6bd878ac1994e85..0000000000000000000000000000000000000000
 --- a/x
 +++ /dev/null
 @@ -1 +0,0 @@
 -a
 diff --git a/x b/x
 new file mode 120000
-index 0..0
+index 0000000000000000000000000000000000000000..2e65efe2a145dda7ee51d1741299f848e5bf752e
 --- /dev/null
 +++ b/x
 @@ -0,0 +1 @@
@@ -171,7 +172,7 @@ index 0..0
 `},
 	{"directory to file", File{"x", "x", Side{Mode: 0o040755}, file("")}, `diff --git a/x b/x
 new file mode 100644
-index 0..0
+index 0000000000000000000000000000000000000000..e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
 `},
 	{"nothing", File{"x", "x", file("a\n"), file("a\n")}, ""},
 	{"fifo", File{"x", "x", Side{}, Side{Mode: 0o010644}}, ""},
@@ -182,6 +183,24 @@ func TestWrite(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			if got := written(t, test.file); got != test.want {
 				t.Errorf("got:\n%swant:\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestLikeGit holds the expected texts to git.
+func TestLikeGit(t *testing.T) {
+	needs(t, "git")
+	quoted := strings.NewReplacer(`"a/a b"`, "a/a b")
+	for _, test := range writeTests {
+		t.Run(test.name, func(t *testing.T) {
+			if Skipped(test.file) != "" || test.file.Old.Mode&typeMask == typeDir {
+				t.Skip("git has no such side")
+			}
+			c := &changes{}
+			c.add(test.file)
+			if got, want := gitDiff(t, c, "--binary", "--full-index"), quoted.Replace(test.want); got != want {
+				t.Errorf("git prints:\n%sthe test expects:\n%s", got, want)
 			}
 		})
 	}

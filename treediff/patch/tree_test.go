@@ -40,6 +40,26 @@ func needs(t *testing.T, program string) {
 	}
 }
 
+// gitDiff is what git itself says of the changes.
+func gitDiff(t testing.TB, c *changes, options ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, dir, nil, "git", "init", "-q", "--bare", "git")
+	git := func(args ...string) string {
+		return must(t, dir, nil, append([]string{"git", "--git-dir=git"}, args...)...)
+	}
+	stored := func(name string, tr tree) string {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		tr.make(t, filepath.Join(dir, name))
+		git("--work-tree="+name, "add", "-A", ".")
+		return strings.TrimSpace(git("write-tree"))
+	}
+	before, after := stored("old", c.before), stored("new", c.after)
+	return git(append(append([]string{"diff", "-M30"}, options...), before, after)...)
+}
+
 // tree is files by their path.
 type tree map[string]Side
 
@@ -144,6 +164,20 @@ var oddNames = []string{
 	"index.html\t2020-01-01", "a b b/a b", "dev/null", "@@ -1 +1 @@", "... ", "no newline\\",
 }
 
+// storable is the odd names that this system's files can have.
+func storable(t *testing.T) []string {
+	var names []string
+	for _, name := range oddNames {
+		full := filepath.Join(t.TempDir(), filepath.Base(name))
+		if err := os.WriteFile(full, nil, 0o644); err != nil {
+			t.Logf("left out: %v", err)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // named is each of the pairs under each of the names.
 func named(names []string, pairs [][2]Side) *changes {
 	c := &changes{}
@@ -172,7 +206,7 @@ var oddPairs = [][2]Side{
 	{file("a\rb"), file("a\rb\r")},
 	{link("a"), link("/b c\n../d")},
 	{link("a\n"), link("a")},
-	{{}, link("\xff")},
+	{{}, link("grün")},
 	{link("a"), {}},
 	{file("gr\xfc\n"), file("gr\xfc\xff\n\n")},
 	{file("\n"), file("\n\n")},
