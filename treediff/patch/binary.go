@@ -39,9 +39,10 @@ const digits85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 // number of bytes, then five digits for every four bytes, the last four filled
 // up with zeros.
 type base85 struct {
-	out  *bufio.Writer
-	line [52]byte
-	used int
+	out    *bufio.Writer
+	line   [52]byte
+	used   int
+	digits [5]byte
 }
 
 func (e *base85) Write(p []byte) (int, error) {
@@ -66,17 +67,16 @@ func (e *base85) flush() {
 		e.out.WriteByte(byte('a' + e.used - 27))
 	}
 	for i := 0; i < e.used; i += 4 {
-		e.out.Write(five(binary.BigEndian.Uint32(e.line[i:])))
+		e.five(binary.BigEndian.Uint32(e.line[i:]))
 	}
 	e.out.WriteByte('\n')
 	e.used = 0
 }
 
-func five(n uint32) []byte {
-	digits := make([]byte, 5)
-	for i := 4; i >= 0; i-- {
-		digits[i] = digits85[n%85]
+func (e *base85) five(n uint32) {
+	for i := len(e.digits) - 1; i >= 0; i-- {
+		e.digits[i] = digits85[n%85]
 		n /= 85
 	}
-	return digits
+	e.out.Write(e.digits[:])
 }
