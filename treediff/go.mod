@@ -10,6 +10,7 @@ require (
 
 require (
 	github.com/peterbourgon/ff/v3 v3.4.0 // indirect
+	github.com/pmezard/go-difflib v1.0.0
 	golang.org/x/tools v0.26.0 // indirect
 )
 

@@ -20,7 +20,7 @@ func writeRecords(ctx context.Context, out *bufio.Writer, pair *trees.Pair, all 
 	}
 	for i := range all {
 		c := change(&all[i])
-		lines[i].tell(&c)
+		lines[i].tell(&c, &all[i])
 		rec := record.New()
 		if err := rec.Set("change", c); err != nil {
 			return nil, err
@@ -78,20 +78,25 @@ func text(path string) (string, []byte) {
 	return string([]rune(path)), []byte(path)
 }
 
-// counted are the lines of one difference; not counted: the zero value.
+// counted are the lines of one difference.
 type counted struct {
-	text, binary   bool
+	binary         bool
 	added, deleted int
 }
 
-func (n counted) tell(c *record.Change) {
-	c.Binary = n.binary
-	if n.text {
+// tell puts the lines of a file into its record.
+func (n *counted) tell(c *record.Change, d *trees.Difference) {
+	switch {
+	case d.Kind != trees.Added && d.Kind != trees.Deleted && d.What&trees.Content == 0:
+	case !d.A.IsRegular() && !d.B.IsRegular():
+	case n.binary:
+		c.Binary = true
+	default:
 		c.LinesAdded, c.LinesDeleted = &n.added, &n.deleted
 	}
 }
 
-// count counts the lines of all files whose content differs.
+// count counts the lines of all whose content or target differs.
 func count(ctx context.Context, pair *trees.Pair, all []trees.Difference) ([]counted, error) {
 	lines := make([]counted, len(all))
 	err := trees.Each(ctx, len(all), func(i int) (err error) {
@@ -102,13 +107,10 @@ func count(ctx context.Context, pair *trees.Pair, all []trees.Difference) ([]cou
 }
 
 func countOne(pair *trees.Pair, d *trees.Difference) (counted, error) {
-	if d.Kind == trees.Renamed || d.Kind == trees.Metadata || d.Kind == trees.Type {
+	switch {
+	case d.Kind == trees.Renamed || d.Kind == trees.Metadata:
 		return counted{}, nil
-	}
-	if !d.A.IsRegular() && !d.B.IsRegular() {
-		return counted{}, nil
-	}
-	if d.A.Size > longest || d.B.Size > longest {
+	case isLong(d):
 		return counted{binary: true}, nil
 	}
 	f, err := load(pair, d)
@@ -116,5 +118,5 @@ func countOne(pair *trees.Pair, d *trees.Difference) (counted, error) {
 		return counted{}, err
 	}
 	added, deleted, binary := patch.Count(f.Old.Content, f.New.Content)
-	return counted{text: !binary, binary: binary, added: added, deleted: deleted}, nil
+	return counted{binary: binary, added: added, deleted: deleted}, nil
 }

@@ -45,8 +45,7 @@ func writeStat(ctx context.Context, out *bufio.Writer, pair *trees.Pair, all []t
 	var s patch.Stat
 	for i := range all {
 		d := &all[i]
-		if !d.A.IsDir() && !d.B.IsDir() && inGit(d) {
-			n := lines[i]
+		if n := lines[i]; inGit(d) && (isGit(&d.A) || isGit(&d.B)) {
 			s.Add(d.Path, d.PathInA(), n.added, n.deleted, n.binary, d.A.Size, d.B.Size)
 		}
 	}
@@ -65,7 +64,7 @@ func writePatch(_ context.Context, out *bufio.Writer, pair *trees.Pair, all []tr
 			continue
 		case (d.A.IsDir() || d.B.IsDir()) && (d.Kind != trees.Type && full[d.Path] || d.A.IsDir() && d.B.IsDir()):
 			continue // what is in it tells of it
-		case d.A.Size > longest || d.B.Size > longest:
+		case isLong(d):
 			left.add("the file is too large", d.Path)
 			continue
 		}
@@ -76,9 +75,17 @@ func writePatch(_ context.Context, out *bufio.Writer, pair *trees.Pair, all []tr
 	return left, nil
 }
 
-// inGit tells whether git's patches know such a difference.
+// inGit tells whether git sees such a difference: of modes it knows one bit.
 func inGit(d *trees.Difference) bool {
-	return d.Kind != trees.Metadata || d.What&trees.Mode != 0 && !d.A.IsDir()
+	return d.Kind != trees.Metadata || isGit(&d.B) && (d.A.Mode^d.B.Mode)&0o100 != 0
+}
+
+// isGit tells whether git knows such a type.
+func isGit(i *dir.Info) bool { return i.IsRegular() || i.IsSymlink() }
+
+// isLong tells of a file that is too long to be looked into.
+func isLong(d *trees.Difference) bool {
+	return d.A.IsRegular() && d.A.Size > longest || d.B.IsRegular() && d.B.Size > longest
 }
 
 func (n notes) add(why, path string) { n[why] = append(n[why], path) }

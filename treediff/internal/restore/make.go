@@ -28,12 +28,14 @@ func (r *Restore) make(m making) error {
 	at, name := trees.Split(m.Path)
 	switch {
 	case m.A.IsDir() && !m.fresh:
-		r.touched[m.Path] = true // later, when nothing changes it any more
+		if !r.touched[m.Path] {
+			r.touched[m.Path] = false // later, when nothing changes it any more
+		}
 		return nil
 	case m.A.IsDir():
 		return r.mkdir(m.Path)
 	}
-	a, _, err := r.a.open(at)
+	a, err := r.a.open(at)
 	if err != nil {
 		return err
 	}
@@ -64,7 +66,7 @@ func (r *Restore) mkdir(path string) error {
 
 // inPlace sets the metadata of a file that stays the one that it is.
 func (r *Restore) inPlace(a *dir.Dir, at, name string) error {
-	b, _, err := r.b.open(at)
+	b, err := r.b.open(at)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type Restore struct {
 	Mounts                             []string
 
 	a, b     lastDir
-	touched  map[string]bool   // directories of B in which names or which themselves were changed
+	touched  map[string]bool   // directories of B that get their metadata at the end; true: ready for changes of names
 	created  map[string]bool   // those of them that B lacked
 	loosened map[string]uint32 // directories outside the restriction, and the modes that they had
 }
@@ -217,8 +217,8 @@ func (r *Restore) within(path string) bool {
 
 // writable opens a directory of B to change names in it.
 func (r *Restore) writable(at string) (*dir.Dir, error) {
-	b, fresh, err := r.b.open(at)
-	if err != nil || !fresh {
+	b, err := r.b.open(at)
+	if err != nil || r.touched[at] {
 		return b, err
 	}
 	r.touched[at] = true
@@ -242,18 +242,15 @@ type lastDir struct {
 	dir  *dir.Dir
 }
 
-// open opens a directory below the root; fresh is false for the last one again.
-func (l *lastDir) open(path string) (d *dir.Dir, fresh bool, err error) {
+// open opens a directory below the root, or gives the last one again.
+func (l *lastDir) open(path string) (d *dir.Dir, err error) {
 	if l.dir != nil && l.path == path {
-		return l.dir, false, nil
+		return l.dir, nil
 	}
 	l.close()
 	l.dir, err = l.root.Below(path)
 	l.path = path
-	if err != nil {
-		l.dir = nil
-	}
-	return l.dir, true, err
+	return l.dir, err
 }
 
 func (l *lastDir) close() {
