@@ -65,12 +65,13 @@ func (r *restoring) inPlace(ctx context.Context) error {
 
 // apply makes the stage that does it.
 func (r *restoring) apply() pipeline.Stage {
-	flags := sides{store: r.store, from: r.to}.oneImage()
+	s := sides{store: r.store, from: r.to}
+	flags := s.oneImage()
 	if isTerminal(r.io.Err) {
 		flags = append(flags, "--progress")
 	}
 	words := slices.Concat([]string{"treediff", "apply"}, flags, []string{treeMark, r.store.MountPath, "--"}, r.how.paths)
-	return aside(r.store, []record.Checkpoint{r.to}, words...).Showing(r.io.Err)
+	return s.aside(words...).Showing(r.io.Err)
 }
 
 // settle marks the store whole again.

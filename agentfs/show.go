@@ -44,7 +44,7 @@ func (a *app) show(ctx context.Context, _ command.IO, args []string) error {
 	if path, err = a.fromRoot(st, path); err != nil {
 		return err
 	}
-	return a.run.Pass(ctx, nil, a.io.Out, aside(st, []record.Checkpoint{cp}, "treediff", "show", treeMark, "--", path))
+	return a.run.Pass(ctx, nil, a.io.Out, sides{store: st, from: cp}.aside("treediff", "show", treeMark, "--", path))
 }
 
 // fromRoot gives a path as seen from the root of the tree, where it begins unless it

@@ -66,41 +66,53 @@ func (a *app) mustBeMounted(ctx context.Context, st record.Store) error {
 	return status.Errorf(status.Mount, "store %s is not mounted", quoted(st.Name)).WithHint("agentfs open %s", st.Name)
 }
 
-// treeMark stands in a stage for a checkpoint's tree, in the order of the checkpoints.
-const treeMark = "{}"
+// What stands in a stage for a checkpoint's tree, in the order of the checkpoints, and
+// for the list of the inodes that have changed.
+const (
+	treeMark    = "{}"
+	changedMark = "{changed}"
+)
 
-// aside makes a stage that runs a tool on the trees of checkpoints.
-func aside(st record.Store, checkpoints []record.Checkpoint, tool ...string) pipeline.Stage {
-	words := []string{"bundlectl", "attach", "--bundle", st.BundlePath}
-	for _, cp := range checkpoints {
-		words = append(words, "--checkpoint", cp.Dir)
+// aside makes a stage that runs a tool on the trees of checkpoints, of which are one or
+// two.
+func (s sides) aside(tool ...string) pipeline.Stage {
+	words := []string{"bundlectl", "attach", "--bundle", s.store.BundlePath, "--checkpoint", s.from.Dir}
+	if !s.present() {
+		words = append(words, "--checkpoint", s.to.Dir)
+	}
+	if slices.Contains(tool, changedMark) {
+		words = append(words, "--parted", s.parted())
 	}
 	return pipeline.Tool(slices.Concat(words, []string{"--"}, tool)...)
 }
 
 // oneImage are the flags that tell treediff that both trees are of one filesystem,
-// and when they can have parted at the earliest: what has not changed since then is
-// not read.
+// which inodes of it have changed, and when the two can have parted at the earliest:
+// what has not changed since then is not read.
 func (s sides) oneImage() []string {
+	return []string{"--one-image", "--changed", changedMark, "--parted", s.parted()}
+}
+
+func (s sides) parted() string {
 	parted := s.from.CreatedAt
 	if !s.present() && s.to.CreatedAt.Before(parted) {
 		parted = s.to.CreatedAt
 	}
-	return []string{"--one-image", "--parted", parted.UTC().Format(time.RFC3339Nano)}
+	return parted.UTC().Format(time.RFC3339Nano)
 }
 
 // compare makes the stage that compares the two, or with back the other way round:
 // what would change if the first came back.
 func (s sides) compare(back bool, flags, paths []string) pipeline.Stage {
-	trees, checkpoints := []string{treeMark, treeMark}, []record.Checkpoint{s.from, s.to}
+	trees := []string{treeMark, treeMark}
 	if s.present() {
-		trees, checkpoints = []string{treeMark, s.store.MountPath}, checkpoints[:1]
+		trees[1] = s.store.MountPath
 	}
 	if back {
 		slices.Reverse(trees)
 	}
 	words := slices.Concat([]string{"treediff"}, flags, s.oneImage(), trees, []string{"--"}, paths)
-	return aside(s.store, checkpoints, words...)
+	return s.aside(words...)
 }
 
 var versionShape = regexp.MustCompile(`^v[0-9]+$`)

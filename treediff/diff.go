@@ -37,6 +37,8 @@ is new have the same content.
 With --one-image a file whose inode number, size and times agree has not
 changed and is not read. --parted makes that safe for files that were changed
 within a clock tick of the moment when the images parted: they are read.
+--changed names a file with the numbers of the inodes that may have changed, "12"
+or "12-40" a line, or "all": all others are not even looked at.
 
 No symbolic link below the roots is followed; what is mounted below them is left
 out, and named on standard error. A and B may be /dev/fd/N.

@@ -1,7 +1,7 @@
 // Treediff compares two directory trees, and makes one like the other.
 //
-//	treediff       A B [-- PATH…] [--one-image [--parted TIME]] [--times] [--no-renames] [--patch|--stat|--name-only]
-//	treediff apply A B [-- PATH…] [--one-image [--parted TIME]] [--progress]
+//	treediff       A B [-- PATH…] [--one-image [--parted TIME] [--changed FILE]] [--times] [--no-renames] [--patch|--stat|--name-only]
+//	treediff apply A B [-- PATH…] [--one-image [--parted TIME] [--changed FILE]] [--progress]
 //	treediff show  TREE PATH
 //
 // A is the tree before, B after. The first writes one record a line for each path

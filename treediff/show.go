@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 
 	"agentfs.internal/tool/command"
 	"agentfs.internal/tool/status"
@@ -71,13 +72,14 @@ func show(out io.Writer, tree, path string) error {
 }
 
 func list(out io.Writer, d *dir.Dir) error {
-	names, err := d.Names()
+	entries, err := d.Entries()
 	if err != nil {
 		return err
 	}
-	slices.Sort(names)
+	slices.SortFunc(entries, func(x, y dir.Entry) int { return strings.Compare(x.Name, y.Name) })
 	w := bufio.NewWriter(out)
-	for _, name := range names {
+	for _, e := range entries {
+		name := e.Name
 		info, err := d.Stat(name)
 		if dir.Gone(err) {
 			continue

@@ -11,8 +11,6 @@ import (
 	"io"
 	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // The fields of ext4 on the disk that tell where the inodes are, by their offsets;
@@ -125,7 +123,7 @@ func (t *inodeTables) group(desc []byte, blockSize int64) inodeTable {
 func (t *inodeTables) prefetch() {
 	for _, g := range t.groups {
 		if g.used > 0 {
-			_ = unix.Fadvise(int(t.dev.Fd()), g.at, g.used*t.inodeSize, unix.FADV_WILLNEED)
+			prefetch(t.dev, g.at, g.used*t.inodeSize)
 		}
 	}
 }

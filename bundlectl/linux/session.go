@@ -141,6 +141,7 @@ func (s *session) setUpLoop() (err error) {
 	if err != nil {
 		return err
 	}
+	s.loop.prefetchJournal()
 	if s.aside == "" {
 		s.loop.probeDiscard(s.id, s.bundle.Info.Size)
 	}

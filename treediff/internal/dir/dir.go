@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -150,26 +149,6 @@ func (d *Dir) Readlink(name string) (string, error) {
 		return "", d.fail("readlink", name, err)
 	}
 	return string(buf[:n]), nil
-}
-
-// listings are buffers for some hundred names in one system call.
-var listings = sync.Pool{New: func() any { return new([32 << 10]byte) }}
-
-// Names lists the directory, without "." and "..", in the filesystem's order.
-func (d *Dir) Names() ([]string, error) {
-	buf := listings.Get().(*[32 << 10]byte)
-	defer listings.Put(buf)
-	var names []string
-	for {
-		n, err := retry(func() (int, error) { return unix.ReadDirent(d.fd, buf[:]) })
-		if err != nil {
-			return nil, d.fail("list", "", err)
-		}
-		if n <= 0 {
-			return names, nil
-		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
-	}
 }
 
 // Gone tells whether err says that a name is not there any more, or is not any

@@ -7,6 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Where an entry of a directory has its type and its name.
+const (
+	direntType = 20
+	direntName = 21
+)
+
 // openBelow opens a directory below another one.
 func openBelow(at int, rel string) (int, error) { return stepwise(at, rel) }
 

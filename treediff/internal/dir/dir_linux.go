@@ -7,6 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Where an entry of a directory has its type and its name.
+const (
+	direntType = 18
+	direntName = 19
+)
+
 // openBelow opens a directory below another one, in one call where the system
 // lets it.
 func openBelow(at int, rel string) (int, error) {

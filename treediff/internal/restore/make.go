@@ -178,11 +178,12 @@ func (r *Restore) sweepIn(at string) error {
 		return err
 	}
 	defer b.Close()
-	names, err := b.Names()
+	entries, err := b.Entries()
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, e := range entries {
+		name := e.Name
 		if !tempNames.MatchString(name) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agentfs.internal/treediff/internal/dir"
+	"agentfs.internal/treediff/internal/inodes"
 )
 
 // Kind is in what way a path differs.
@@ -83,8 +84,12 @@ type Pair struct {
 	// Parted is when the images parted, zero for not known. Times are as coarse as
 	// a clock tick: near that moment they prove nothing, and files are read.
 	Parted time.Time
-	Times  bool     // mtimes alone are differences too
-	Paths  []string // only these and what is below them; see CleanPaths
+	// Changed are the inodes that may have changed, with OneImage: all others are
+	// what they were, and a directory that is none of them has the same entries. Nil
+	// where that is not known.
+	Changed *inodes.Set
+	Times   bool     // mtimes alone are differences too
+	Paths   []string // only these and what is below them; see CleanPaths
 }
 
 // Found is what Compare has found.

@@ -3,6 +3,7 @@ package trees
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"agentfs.internal/treediff/internal/dir"
 )
@@ -35,24 +36,30 @@ func (v *visit) directory(j job) error {
 			return err
 		}
 	}
-	namesA, err := names(v.a)
+	if v.sure(&j.a, &j.b) {
+		return v.unchangedEntries(j)
+	}
+	inA, err := entries(v.a)
 	if err != nil {
 		return err
 	}
-	namesB, err := names(v.b)
+	inB, err := entries(v.b)
 	if err != nil {
 		return err
 	}
-	return v.entries(namesA, namesB)
+	return v.entries(inA, inB)
 }
 
 // open opens both sides. One that is gone meanwhile is not there.
 func (v *visit) open(j *job) error {
 	var err error
-	if v.a, err = below(v.A, j.path, &j.a); err != nil {
+	if v.b, err = below(v.B, j.path, &j.b); err != nil {
 		return err
 	}
-	v.b, err = below(v.B, j.path, &j.b)
+	if v.sure(&j.a, &j.b) {
+		return nil // A's side is needed only where something in it has changed
+	}
+	v.a, err = below(v.A, j.path, &j.a)
 	return err
 }
 
@@ -111,28 +118,33 @@ func (v *visit) differ(d Difference) {
 	v.found.Differences = append(v.found.Differences, d)
 }
 
-func names(d *dir.Dir) ([]string, error) {
+func entries(d *dir.Dir) ([]dir.Entry, error) {
 	if d == nil {
 		return nil, nil
 	}
-	list, err := d.Names()
-	slices.Sort(list)
+	list, err := d.Entries()
+	slices.SortFunc(list, func(x, y dir.Entry) int { return strings.Compare(x.Name, y.Name) })
 	return list, err
 }
 
-// entries walks the sorted names of both sides side by side.
-func (v *visit) entries(a, b []string) error {
+// entries walks the sorted entries of both sides side by side.
+func (v *visit) entries(a, b []dir.Entry) error {
 	for len(a) > 0 || len(b) > 0 {
-		var name string
+		var here dir.Entry
+		both := false
 		switch {
-		case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
-			name, a = a[0], a[1:]
-		case len(a) == 0 || b[0] < a[0]:
-			name, b = b[0], b[1:]
+		case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
+			here, a = a[0], a[1:]
+		case len(a) == 0 || b[0].Name < a[0].Name:
+			here, b = b[0], b[1:]
 		default:
-			name, a, b = a[0], a[1:], b[1:]
+			both = a[0].Ino == b[0].Ino
+			here, a, b = b[0], a[1:], b[1:]
 		}
-		if _, err := v.entry(name); err != nil {
+		if both && v.skip(&here) {
+			continue
+		}
+		if _, err := v.entry(here.Name); err != nil {
 			return err
 		}
 	}
