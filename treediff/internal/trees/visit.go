@@ -116,6 +116,9 @@ func names(d *dir.Dir) ([]string, error) {
 		return nil, nil
 	}
 	list, err := d.Names()
+	if dir.Gone(err) {
+		return nil, nil // removed since it was opened
+	}
 	slices.Sort(list)
 	return list, err
 }
