@@ -90,7 +90,7 @@ func (a *app) restore(ctx context.Context, _ command.IO, args []string) error {
 		restored{name, version(r.to.Version), r.to.Message, version(r.saved.Version), r.store.MountPath, ms},
 		fmt.Sprintf("Restored to %s (%.0fms)", titled(r.to), ms))
 	a.sweepAfter(ctx, leftovers)
-	a.makeSpare(r.to)
+	a.followUp(leftovers, r.to)
 	return err
 }
 
@@ -130,7 +130,7 @@ func (r *restoring) look(ctx context.Context, name, v string) error {
 func (r *restoring) save(ctx context.Context) (rec *record.Record, err error) {
 	r.stage("Creating checkpoint %s \"pre-restore\"...", version(r.store.NextVersion))
 	// It may use the reserve: a restore is how a full disk gets room again.
-	rec, r.saved, err = r.app.save(ctx, saving{store: r.store.Name, message: "pre-restore", mounted: r.mounted, reserve: true})
+	rec, r.saved, err = r.app.save(ctx, saving{store: r.store.Name, message: preRestore, mounted: r.mounted, reserve: true})
 	if err != nil {
 		return nil, r.notMounted(ctx, r.store, err)
 	}
