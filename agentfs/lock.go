@@ -17,7 +17,7 @@ import (
 const patience = time.Second
 
 // indulgence is how long to wait for a second lock.
-const indulgence = 10 * time.Second
+const indulgence = 5 * time.Second
 
 // lockDir is the directory whose lock is the store's: every command that changes
 // a store holds it, and so does each of its stages, so that it ends with the
