@@ -67,6 +67,10 @@ type Engine interface {
 	// until no process has that any more.
 	Aside(ctx context.Context, bundle string, p AsideParams, run func(v *View) error) error
 
+	// NewUUID gives the filesystem mounted at mount a random UUID. One whose
+	// copies tell themselves apart needs none, and nothing happens.
+	NewUUID(mount string) error
+
 	// Detach unmounts and lets go of the bundle. A busy mount is an error, the
 	// mount then stays as it was. A bundle that is not attached is an error.
 	Detach(ctx context.Context, bundle string) (*record.Image, error)
