@@ -284,7 +284,7 @@ func (r *restoring) exchange(ctx context.Context) error {
 // work when the record reaches it, and the time of their start is not lost.
 func (r *restoring) swap(ctx context.Context) error {
 	mark := pipeline.Tool("cpdb", "store", "set", "--status", record.StoreRestoring).Then(restoreMarked.Reach)
-	detach := pipeline.Tool("bundlectl", "detach").Then(func() {
+	detach := pipeline.Tool("bundlectl", "detach", "--handover").Then(func() {
 		r.detached = true
 		restoreDetached.Reach()
 		r.stage("Restoring from %s...", version(r.to.Version))

@@ -75,6 +75,11 @@ type Engine interface {
 	// mount then stays as it was. A bundle that is not attached is an error.
 	Detach(ctx context.Context, bundle string) (*record.Image, error)
 
+	// Handover is Detach for whoever is about to replace the bands and attach again:
+	// it need not wait until the system has cleared away all that it knew of the
+	// filesystem. What is left of it can no longer write.
+	Handover(ctx context.Context, bundle string) (*record.Image, error)
+
 	// Quiesce runs run while the bands hold all that was written to the mount
 	// before the call, and returns its error unchanged. Whatever becomes of run,
 	// writing goes on afterwards.
