@@ -119,11 +119,8 @@ func (k *killer) next() string {
 }
 
 // elsewhere says which steps no scenario here can come to: hosts that exchange two
-// names in three renames are not at hand, and bandclone's own tests do as if; at
-// treediff's steps its own tests kill it, no other tool runs it.
-func elsewhere(step string) bool {
-	return strings.HasPrefix(step, "bandclone.exchange.") || strings.HasPrefix(step, "treediff.")
-}
+// names in three renames are not at hand, and bandclone's own tests do as if.
+func elsewhere(step string) bool { return strings.HasPrefix(step, "bandclone.exchange.") }
 
 // checkAllStepsReached fails where a step of a tool was forgotten by all
 // scenarios. It knows only if all of them have run.
