@@ -21,12 +21,14 @@ type description struct {
 	ChangedBands int64     `json:"changed_bands"`
 	DurationMS   float64   `json:"duration_ms"`
 	Dir          string    `json:"dir"`
+	Pinned       bool      `json:"pinned"`
 }
 
 func described(store string, cp record.Checkpoint) description {
 	d := description{
 		Store: store, Version: version(cp.Version), Message: cp.Message, CreatedAt: cp.CreatedAt.UTC(), Method: cp.Method,
 		Bands: cp.Bands, Bytes: cp.Bytes, ChangedBands: cp.ChangedBands, DurationMS: cp.DurationMS, Dir: cp.Dir,
+		Pinned: cp.Pinned,
 	}
 	if cp.Parent > 0 {
 		d.Parent = version(cp.Parent)

@@ -50,7 +50,7 @@ func (a *app) create(ctx context.Context, _ command.IO, args []string) error {
 	ms := millis(began)
 	err = a.result(described(name, cp), fmt.Sprintf("Created %s (%.0fms)", titled(cp), ms))
 	a.sweepAfter(ctx, rec)
-	a.makeSpare(cp)
+	a.followUp(rec, cp)
 	return err
 }
 

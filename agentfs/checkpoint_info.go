@@ -24,9 +24,14 @@ func (a *app) info(ctx context.Context, _ command.IO, args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.result(described(name, cp),
-		"Checkpoint:  "+version(cp.Version),
-		"Store:       "+name,
-		"Message:     "+visible(cp.Message),
-		"Created:     "+cp.CreatedAt.Local().Format(time.DateTime))
+	lines := []string{
+		"Checkpoint:  " + version(cp.Version),
+		"Store:       " + name,
+		"Message:     " + visible(cp.Message),
+		"Created:     " + cp.CreatedAt.Local().Format(time.DateTime),
+	}
+	if cp.Pinned {
+		lines = append(lines, "Pinned:      Yes")
+	}
+	return a.result(described(name, cp), lines...)
 }

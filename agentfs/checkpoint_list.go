@@ -16,6 +16,7 @@ func (a *app) historyVerb() *command.Verb {
 	return &command.Verb{
 		Name:  "list",
 		Short: "list checkpoints, newest first",
+		Long:  `A star behind the version marks one that is pinned.`,
 		Flags: func(fs *flag.FlagSet) { fs.IntVar(&limit, "limit", 0, "show the newest `N` only") },
 		Run: func(ctx context.Context, _ command.IO, _ []string) error {
 			return a.listCheckpoints(ctx, limit)
@@ -38,7 +39,7 @@ func (a *app) listCheckpoints(ctx context.Context, limit int) error {
 	list, rows := []description{}, [][]string{{"VERSION", "MESSAGE", "CREATED"}}
 	for _, cp := range found {
 		list = append(list, described(name, cp))
-		rows = append(rows, []string{version(cp.Version), cut(visible(cp.Message)), ago(cp.CreatedAt)})
+		rows = append(rows, []string{marked(cp), cut(visible(cp.Message)), ago(cp.CreatedAt)})
 	}
 	return a.result(list, table(rows)...)
 }

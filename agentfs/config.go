@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/peterbourgon/ff/v3"
@@ -14,17 +15,19 @@ import (
 	"agentfs.internal/tool/status"
 )
 
-// config is what config.toml in the home directory sets. The tables checkpoints
-// and hooks are read by other tools; here they are only checked.
+// config is what config.toml in the home directory sets. The table hooks is read
+// by other tools; here it is only checked.
 type config struct {
 	basePath  string // where new stores lie
 	mountBase string // where new stores are mounted, "" for the current directory
 	size      int64  // of new stores, in bytes
+	autoPrune bool   // after each checkpoint
+	keepCount uint   // checkpoints, neither named nor pinned, that are kept then; never 0
 }
 
 // readConfig reads config.toml, which need not exist.
 func (a *app) readConfig() (config, error) {
-	c := config{basePath: filepath.Join(a.home, "stores"), size: 50 << 30}
+	c := config{basePath: filepath.Join(a.home, "stores"), size: 50 << 30, keepCount: 100}
 	file := filepath.Join(a.home, "config.toml")
 	fs := a.configKeys(&c)
 	var wrong error // ff wraps it in words of its own
@@ -58,8 +61,15 @@ func (a *app) configKeys(c *config) *flag.FlagSet {
 		c.size, err = size.Parse(s)
 		return err
 	})
-	fs.Bool("checkpoints.auto_prune", true, "")
-	fs.Uint("checkpoints.keep_count", 100, "")
+	fs.BoolVar(&c.autoPrune, "checkpoints.auto_prune", true, "")
+	fs.Func("checkpoints.keep_count", "", func(s string) error {
+		n, err := strconv.ParseUint(s, 10, 31)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("the one just made would go")
+		}
+		c.keepCount = uint(n)
+		return err
+	})
 	fs.Bool("hooks.claude_code", false, "")
 	fs.Func("hooks.checkpoint_on", "", func(string) error { return nil })
 	fs.Duration("hooks.min_interval", 0, "")

@@ -66,8 +66,9 @@ func contentChange(c record.Change) string {
 	if c.LinesAdded != nil && c.LinesDeleted != nil {
 		return fmt.Sprintf("+%d -%d", *c.LinesAdded, *c.LinesDeleted)
 	}
-	if c.OldSize == c.NewSize {
+	before, after := size.Format(c.OldSize), size.Format(c.NewSize)
+	if before == after {
 		return "binary"
 	}
-	return fmt.Sprintf("binary %s -> %s", size.Format(c.OldSize), size.Format(c.NewSize))
+	return fmt.Sprintf("binary %s -> %s", before, after)
 }

@@ -77,6 +77,11 @@ func (a *app) vacate(ctx context.Context, name string) error {
 		return err
 	}
 	initLocked.Reach()
+	return a.clean(ctx, name)
+}
+
+// clean makes sure that there is no store of a name whose lock is held.
+func (a *app) clean(ctx context.Context, name string) error {
 	rec, st, err := a.get(ctx, name)
 	switch {
 	case status.Of(err) == status.NoStore:

@@ -24,6 +24,7 @@ type plan struct {
 	bundle string
 	size   int64
 	from   string // directory to copy in, "" for none
+	full   bool   // it comes with files of its own
 }
 
 // plan works out what init is asked to make.
@@ -107,6 +108,9 @@ func (a *app) checkMountpoint(p *plan) error {
 	}
 	if len(entries) == 0 {
 		return nil
+	}
+	if p.full {
+		return status.Errorf(status.Mount, "mountpoint %s is not empty", p.mount).WithHint("choose another one with --mount")
 	}
 	return status.Errorf(status.Mount, "mountpoint %s is not empty", p.mount).WithHint("to bring its files in: %s", bringIn(p))
 }

@@ -29,6 +29,7 @@ type listed struct {
 	Checkpoints int64     `json:"checkpoints"`
 	Latest      string    `json:"latest,omitempty"`
 	CreatedAt   time.Time `json:"created_at"`
+	ForkedFrom  string    `json:"forked_from,omitempty"`
 }
 
 func (a *app) list(ctx context.Context, _ command.IO, _ []string) error {
@@ -56,6 +57,7 @@ func listing(st record.Store, yes bool) listed {
 	l := listed{
 		Name: st.Name, Status: st.Status, SizeBytes: st.SizeBytes, Mounted: yes, MountPath: st.MountPath,
 		BundlePath: st.BundlePath, Checkpoints: st.Checkpoints, CreatedAt: st.CreatedAt.UTC(),
+		ForkedFrom: st.ForkedFrom,
 	}
 	if st.Latest > 0 {
 		l.Latest = version(st.Latest)

@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/status"
 )
 
 // patience is how long to wait for another command in silence.
 const patience = time.Second
+
+// indulgence is how long to wait for a second lock.
+const indulgence = 5 * time.Second
 
 // lockDir is the directory whose lock is the store's: every command that changes
 // a store holds it, and so does each of its stages, so that it ends with the
@@ -50,6 +54,20 @@ func (a *app) claim(ctx context.Context, name string) error {
 			return err
 		}
 	}
+}
+
+// claimSecond takes the lock of a name while that of another store is held, which
+// stays held. It waits only for a while: of two commands that want each other's
+// store none waits for ever.
+func (a *app) claimSecond(ctx context.Context, name string) error {
+	a.run.Also, a.run.Lock = a.run.Lock, nil
+	short, stop := context.WithTimeout(ctx, indulgence)
+	defer stop()
+	err := a.claim(short, name)
+	if err == nil || ctx.Err() != nil || short.Err() == nil {
+		return err
+	}
+	return status.Errorf(status.General, "another command is at work on store %s", quoted(name)).WithHint("try again when it has ended")
 }
 
 // lock takes the lock on the store's directory and hands it to the runner, for

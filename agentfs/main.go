@@ -27,11 +27,16 @@
 //	agentfs checkpoint list [--limit N]    list what is saved, newest first
 //	agentfs checkpoint info VERSION
 //	agentfs checkpoint delete VERSION
+//	agentfs checkpoint pin VERSION         keep it from being pruned
+//	agentfs checkpoint unpin VERSION
+//	agentfs checkpoint prune [--keep N]    delete the oldest ones
 //	agentfs restore VERSION [-- PATH…]     bring a saved moment back
 //	agentfs diff [VERSION [VERSION]] [-- PATH…]
 //	                                       show what has changed
 //	agentfs show VERSION:PATH | VERSION PATH
 //	                                       print a file as it was
+//	agentfs fork VERSION NAME|PATH [--mount PATH]
+//	                                       make a second store of it
 //
 // All take --store NAME, --json, -f (ask nothing), --home DIR, --trace and -h.
 //

@@ -146,7 +146,7 @@ func (a *app) restore(ctx context.Context, how manner, args []string) error {
 	restoreDone.Reach()
 	err = r.tell(millis(began))
 	a.sweepAfter(ctx, leftovers)
-	a.makeSpare(r.live())
+	a.followUp(leftovers, r.live())
 	return err
 }
 
@@ -257,7 +257,7 @@ func (r *restoring) prepare(ctx context.Context) (err error) {
 func (r *restoring) save(ctx context.Context) (rec *record.Record, err error) {
 	r.stage("Creating checkpoint %s \"pre-restore\"...", version(r.store.NextVersion))
 	// It may use the reserve: a restore is how a full disk gets room again.
-	rec, r.saved, err = r.app.save(ctx, saving{store: r.store.Name, message: "pre-restore", mounted: r.mounted, reserve: true})
+	rec, r.saved, err = r.app.save(ctx, saving{store: r.store.Name, message: preRestore, mounted: r.mounted, reserve: true})
 	if err != nil {
 		return nil, r.notMounted(ctx, r.store, err)
 	}
@@ -284,7 +284,7 @@ func (r *restoring) exchange(ctx context.Context) error {
 // work when the record reaches it, and the time of their start is not lost.
 func (r *restoring) swap(ctx context.Context) error {
 	mark := pipeline.Tool("cpdb", "store", "set", "--status", record.StoreRestoring).Then(restoreMarked.Reach)
-	detach := pipeline.Tool("bundlectl", "detach").Then(func() {
+	detach := pipeline.Tool("bundlectl", "detach", "--handover").Then(func() {
 		r.detached = true
 		restoreDetached.Reach()
 		r.stage("Restoring from %s...", version(r.to.Version))

@@ -63,6 +63,15 @@ func (a *app) quiesce(store string) []string {
 	return append(args, "--")
 }
 
+// followUp starts what is done in the background once a checkpoint has been made,
+// which rec tells of: the oldest ones are pruned if there are too many, and the
+// next one is made ready. Pruning drops the spare, so it makes the next one itself.
+func (a *app) followUp(rec *record.Record, cp record.Checkpoint) {
+	if !a.pruneAfter(rec) {
+		a.makeSpare(cp)
+	}
+}
+
 // makeSpare makes the next checkpoint ready while nobody waits: it will have to
 // link only what has changed.
 func (a *app) makeSpare(cp record.Checkpoint) {

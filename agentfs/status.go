@@ -28,6 +28,7 @@ type state struct {
 	BundlePath  string  `json:"bundle_path"`
 	Checkpoints int64   `json:"checkpoints"`
 	Latest      *latest `json:"latest"` // null where there is none
+	ForkedFrom  string  `json:"forked_from,omitempty"`
 }
 
 type latest struct {
@@ -54,18 +55,23 @@ func (a *app) status(ctx context.Context, _ command.IO, _ []string) error {
 		return err
 	}
 	doc := state{Store: st.Name, Status: st.Status, MountPath: st.MountPath, Mounted: yes,
-		SizeBytes: st.SizeBytes, BundlePath: st.BundlePath, Checkpoints: st.Checkpoints}
+		SizeBytes: st.SizeBytes, BundlePath: st.BundlePath, Checkpoints: st.Checkpoints, ForkedFrom: st.ForkedFrom}
 	last := "none"
 	for _, cp := range newest {
 		doc.Latest = &latest{version(cp.Version), cp.Message, cp.CreatedAt.UTC()}
 		last = fmt.Sprintf("%s (%s)", titled(cp), ago(cp.CreatedAt))
 	}
-	return a.result(doc,
-		"Store:       "+visible(st.Name),
-		"Mount:       "+visible(tilde(st.MountPath)),
-		"Mounted:     "+yesNo(yes),
-		"Checkpoints: "+strconv.FormatInt(st.Checkpoints, 10),
-		"Latest:      "+last)
+	lines := []string{
+		"Store:       " + visible(st.Name),
+		"Mount:       " + visible(tilde(st.MountPath)),
+		"Mounted:     " + yesNo(yes),
+		"Checkpoints: " + strconv.FormatInt(st.Checkpoints, 10),
+		"Latest:      " + last,
+	}
+	if st.ForkedFrom != "" {
+		lines = append(lines, "Forked from: "+visible(st.ForkedFrom))
+	}
+	return a.result(doc, lines...)
 }
 
 // whole gives a store's record for reading. Only where the store is not ready it

@@ -43,7 +43,8 @@ func (a *app) teardown(ctx context.Context, st record.Store) error {
 	}
 	teardownDone.Reach()
 	_ = os.Remove(filepath.Dir(st.BundlePath))
-	_ = os.Remove(a.lockDir(st.Name)) // last: without it others could take the lock
+	_ = os.Remove(filepath.Join(a.lockDir(st.Name), mountLink)) // still there where the bundle lies elsewhere
+	_ = os.Remove(a.lockDir(st.Name))                           // last: without it others could take the lock
 	return nil
 }
 

@@ -26,6 +26,14 @@ func titled(cp record.Checkpoint) string {
 	return fmt.Sprintf(`%s "%s"`, version(cp.Version), visible(cp.Message))
 }
 
+// marked is a version in a list, with a star where it is pinned.
+func marked(cp record.Checkpoint) string {
+	if cp.Pinned {
+		return version(cp.Version) + "*"
+	}
+	return version(cp.Version)
+}
+
 // visible escapes what would move the cursor or deceive the eye: control and
 // format characters and bytes that are not UTF-8.
 func visible(s string) string {

@@ -22,9 +22,12 @@ func tree() *command.Verb {
 			{
 				Name:  "checkpoint",
 				Short: "checkpoint operations",
-				Verbs: []*command.Verb{a.createVerb(), a.historyVerb(), a.infoVerb(), a.forgetVerb()},
+				Verbs: []*command.Verb{
+					a.createVerb(), a.historyVerb(), a.infoVerb(), a.forgetVerb(),
+					a.pinVerb(), a.unpinVerb(), a.pruneVerb(),
+				},
 			},
-			a.restoreVerb(), a.diffVerb(), a.showVerb(),
+			a.restoreVerb(), a.diffVerb(), a.showVerb(), a.forkVerb(),
 		},
 	}
 	a.adopt(root)

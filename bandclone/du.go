@@ -17,7 +17,10 @@ import (
 	"agentfs.internal/tool/record"
 )
 
-type duOptions struct{ bundle string }
+type duOptions struct {
+	bundle string
+	freed  []string
+}
 
 func duVerb() *command.Verb {
 	o := &duOptions{}
@@ -29,9 +32,17 @@ One line each: the checkpoints by number, then the live bands, named "live".
 logical_bytes is what it takes seen alone, exclusive_bytes what deleting it
 alone would give back, shared_bytes the rest.
 
+--freed vN, as often as needed, adds a last line, named "freed", that counts these
+checkpoints as one: its exclusive_bytes is what deleting all of them would give
+back, with what they share among themselves.
+
 in: store; out: one usage a line`,
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.bundle, "bundle", "", "`BUNDLE`; its checkpoints are in checkpoints beside it")
+			fs.Func("freed", "a `vN` that is to be counted in the line \"freed\"", func(s string) error {
+				o.freed = append(o.freed, s)
+				return nil
+			})
 		},
 		Run: o.run,
 	}
@@ -57,7 +68,7 @@ func (o *duOptions) run(ctx context.Context, stdio command.IO, _ []string) error
 			return err
 		}
 	}
-	groups, err := measure(o.bundle)
+	groups, err := o.measure()
 	if err != nil {
 		return err
 	}
@@ -77,8 +88,9 @@ func writeUsed(rec *record.Record, line used, stdio command.IO) error {
 	return rec.Write(stdio.Out)
 }
 
-func measure(path string) ([]usage.Group, error) {
-	path, err := filepath.Abs(path)
+// measure gives each group and, where it is asked for, their union.
+func (o *duOptions) measure() ([]usage.Group, error) {
+	path, err := filepath.Abs(o.bundle)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +101,7 @@ func measure(path string) ([]usage.Group, error) {
 	defer bundle.Close()
 	all := usage.New()
 	defer all.Close()
-	if err := addCheckpoints(all, filepath.Join(filepath.Dir(path), checkpointsName)); err != nil {
+	if err := o.addCheckpoints(all, filepath.Join(filepath.Dir(path), checkpointsName)); err != nil {
 		return nil, err
 	}
 	live, err := openBands(bundle)
@@ -99,10 +111,16 @@ func measure(path string) ([]usage.Group, error) {
 	if err := add(all, "live", live); err != nil {
 		return nil, err
 	}
-	return all.Groups()
+	groups, err := all.Groups()
+	if err == nil && len(o.freed) > 0 {
+		union := all.Union()
+		union.Name = "freed"
+		groups = append(groups, union)
+	}
+	return groups, err
 }
 
-func addCheckpoints(all *usage.Collector, path string) error {
+func (o *duOptions) addCheckpoints(all *usage.Collector, path string) error {
 	beside, err := dir.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -127,6 +145,9 @@ func addCheckpoints(all *usage.Collector, path string) error {
 		}
 		if err := add(all, name, d); err != nil {
 			return err
+		}
+		if slices.Contains(o.freed, name) {
+			all.Choose()
 		}
 	}
 	return nil

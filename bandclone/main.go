@@ -4,7 +4,7 @@
 //	bandclone restore [--bundle BUNDLE --from DIR] [--method M]
 //	bandclone restore --finish|--undo [--bundle BUNDLE]
 //	bandclone compare [A B] [--quick]
-//	bandclone du      [--bundle BUNDLE]
+//	bandclone du      [--bundle BUNDLE] [--freed vN …]
 //	bandclone rm      [DIR]
 //	bandclone spare   [DIR]
 //

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"path/filepath"
 
 	"agentfs.internal/bundlectl/engine"
@@ -13,12 +14,16 @@ import (
 
 func attachVerb() *command.Verb {
 	var mount string
+	var newUUID bool
 	var a aside
 	v := imageVerb(command.Verb{
 		Name:  "attach",
 		Short: "mount a bundle's filesystem, or look into a checkpoint",
 		Long: `Returns when the mount can be used. What a killed server or a crash has left is
 cleared away first, and the filesystem's journal replayed.
+
+--new-uuid is for an image that began as a copy of another one: some programs tell
+filesystems apart by it. Where the kernel cannot do it, that is a warning.
 
 With --checkpoint nothing is mounted where others could see it: CMD runs, and {}
 in it, a word or the start of one, is the directory of the checkpoint's tree, to
@@ -37,6 +42,7 @@ In: "store" (bundle_path, mount_path); with --bundle and --checkpoint DIR standa
 input is CMD's, else CMD gets the record. Out: "image"; what CMD writes.`,
 		Flags: func(fs *flag.FlagSet) {
 			mountFlag(fs, &mount)
+			fs.BoolVar(&newUUID, "new-uuid", false, "give the filesystem a UUID of its own (ext4 only)")
 			fs.StringVar(&a.bundle, "bundle", "", "with --checkpoint: the `bundle` it belongs to, instead of the record's")
 			fs.StringVar(&a.parted, "parted", "", "with {changed}: `time` at which the trees parted, RFC 3339")
 			fs.Func("checkpoint", "`dir`ectory of a checkpoint's bands, - for the record's; may be repeated", func(dir string) error {
@@ -55,7 +61,13 @@ input is CMD's, else CMD gets the record. Out: "image"; what CMD writes.`,
 		if err != nil {
 			return nil, err
 		}
-		return e.Attach(ctx, in.bundle, abs)
+		img, err := e.Attach(ctx, in.bundle, abs)
+		if err == nil && newUUID {
+			if err := e.NewUUID(abs); err != nil {
+				fmt.Fprintf(in.talk, "bundlectl: attach: %v: the filesystem keeps the UUID of the one it was copied from\n", err)
+			}
+		}
+		return img, err
 	})
 	return withCheckpoints(v, &a)
 }

@@ -16,12 +16,15 @@ import (
 )
 
 func createVerb() *command.Verb {
-	var sizeText, bandText, owner, volname string
+	var sizeText, bandText, owner, volname, like string
 	return imageVerb(command.Verb{
 		Name:  "create",
 		Short: "make a bundle with an empty filesystem in it",
 		Long: `The bundle appears complete or not at all. Its size is that of the image, not of
 the space that it takes: that grows with what is written.
+
+--like makes an image of the size and the band size of another bundle's, with
+nothing in it, not even a filesystem: for bands that are put in from elsewhere.
 
 In: "store" (bundle_path, size_bytes, name). Out: "image".`,
 		Flags: func(fs *flag.FlagSet) {
@@ -29,8 +32,15 @@ In: "store" (bundle_path, size_bytes, name). Out: "image".`,
 			fs.StringVar(&bandText, "band-size", "", "`size` of a band (default: by what the host's filesystem can do)")
 			fs.StringVar(&owner, "owner", "", "`uid:gid` of the root directory (default: the caller's)")
 			fs.StringVar(&volname, "volname", "", "`name` of the volume (default: the bundle's)")
+			fs.StringVar(&like, "like", "", "make it empty, of the sizes of this `BUNDLE`")
 		},
 	}, func(ctx context.Context, e engine.Engine, in *input) (*record.Image, error) {
+		if like != "" {
+			if sizeText+bandText+owner+volname != "" {
+				return nil, status.Errorf(status.Usage, "create: --like stands alone")
+			}
+			return createLike(in.bundle, like)
+		}
 		p := engine.CreateParams{Size: in.store.SizeBytes, VolName: volname}
 		for _, s := range []struct {
 			text string

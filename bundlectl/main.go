@@ -21,6 +21,7 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
 	"path/filepath"
 
 	"agentfs.internal/bundlectl/engine"
@@ -45,6 +46,7 @@ type input struct {
 	rec    *record.Record
 	store  record.Store
 	bundle string // absolute
+	talk   io.Writer
 }
 
 // readInput takes the bundle from args or from the record on standard input.
@@ -53,7 +55,7 @@ func readInput(ctx context.Context, stdio command.IO, args []string) (*input, er
 	if err != nil {
 		return nil, err
 	}
-	in := &input{rec: rec}
+	in := &input{rec: rec, talk: stdio.Err}
 	if len(args) > 0 {
 		in.bundle, err = filepath.Abs(args[0])
 		return in, err

@@ -4,7 +4,7 @@
 //
 // Usage:
 //
-//	cpdb store add NAME [--bundle PATH] [--mount PATH] [--size BYTES] [--status S]
+//	cpdb store add NAME [--bundle PATH] [--mount PATH] [--size BYTES] [--forked-from TEXT] [--status S]
 //	cpdb store get NAME | --mount PATH
 //	cpdb store list [--all]
 //	cpdb store set [NAME] [--mount PATH] [--status S] [--mounted=true|false] [--size BYTES]
@@ -14,6 +14,7 @@
 //	cpdb checkpoint abort [--store NAME --version vN]
 //	cpdb checkpoint get --store NAME vN [--all]
 //	cpdb checkpoint list --store NAME [--limit N] [--all]
+//	cpdb checkpoint set --store NAME vN --pinned=true|false
 //	cpdb checkpoint rm --store NAME vN
 //	cpdb check [--store NAME]
 //
@@ -69,7 +70,7 @@ func tree() *command.Verb {
 			}},
 			{Name: "checkpoint", Short: "work on checkpoints", Verbs: []*command.Verb{
 				checkpointBegin(a), checkpointCommit(a), checkpointAbort(a),
-				checkpointGet(a), checkpointList(a), checkpointRm(a),
+				checkpointGet(a), checkpointList(a), checkpointSet(a), checkpointRm(a),
 			}},
 			check(a),
 		},

@@ -40,6 +40,7 @@ func (v *storeAddVerb) flags(fs *flag.FlagSet) {
 	fs.StringVar(&v.store.BundlePath, "bundle", "", "`path` of the bundle (default HOME/stores/NAME/NAME.sparsebundle)")
 	fs.StringVar(&v.store.MountPath, "mount", "", "`path` to mount it at (default NAME in the current directory)")
 	fs.Func("size", "`bytes` of the image, as in 50G", sizeInto(&v.store.SizeBytes))
+	fs.StringVar(&v.store.ForkedFrom, "forked-from", "", "the `checkpoint` that it begins as, as in \"myapp v3\"")
 	fs.StringVar(&v.store.Status, "status", record.StoreReady, "`state` of the row: creating while the bundle is not there yet")
 }
 

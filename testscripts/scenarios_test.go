@@ -14,7 +14,7 @@ import (
 	"agentfs.internal/tool/scenario"
 )
 
-var tools = []string{"agentfs", "bandclone", "bundlectl", "cpdb"}
+var tools = []string{"agentfs", "bandclone", "bundlectl", "cpdb", "treediff"}
 
 func TestMain(m *testing.M) {
 	testscript.Main(withTools{m}, map[string]func(){

@@ -67,7 +67,7 @@ func (o *applyOptions) run(ctx context.Context, stdio command.IO, args []string)
 	rec := record.New()
 	if err := rec.Set("applied", record.Applied{
 		Added: r.Added, Modified: r.Modified, Deleted: r.Deleted, Metadata: r.Metadata,
-		Bytes: r.Bytes, DurationMS: float64(time.Since(start).Microseconds()) / 1000,
+		Bytes: r.Bytes.Load(), DurationMS: float64(time.Since(start).Microseconds()) / 1000,
 	}); err != nil {
 		return err
 	}

@@ -46,7 +46,8 @@ out, and named on standard error. A and B may be /dev/fd/N.
 in: nothing; out: change, a line each, or with --patch, --stat, --name-only text
 of git's shape. What git's patches cannot say is named on standard error.
 
-Exit status: 0 done, whether or not there are differences, 1 error, 2 usage.
+Exit status: 0 done, whether or not there are differences, 1 error, 2 usage, 5
+something is mounted in what apply would delete.
 
 Example:
 

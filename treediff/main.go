@@ -14,7 +14,8 @@
 //
 // Records: reads none. Writes "change", a line for each; apply writes "applied".
 //
-// Exit status: 0 done, whether or not there are differences, 1 error, 2 usage.
+// Exit status: 0 done, whether or not there are differences, 1 error, 2 usage, 5
+// something is mounted in what apply would delete.
 //
 // Example:
 //

@@ -3,7 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -55,8 +58,12 @@ func show(out io.Writer, tree, path string) error {
 	}
 	defer root.Close()
 	f, err := root.Within(path)
-	if err != nil {
-		return err
+	if err != nil { // of the tree, only the path in it means something to people
+		var e *fs.PathError
+		if errors.As(err, &e) {
+			err = e.Err
+		}
+		return fmt.Errorf("%s: %w", shown(path), err)
 	}
 	defer f.Close()
 	if !f.IsDir() {

@@ -11,11 +11,18 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
 	"agentfs.internal/tool/record"
 	"agentfs.internal/tool/status"
+)
+
+// A stage finds the lock at this descriptor, if this is in its environment.
+const (
+	LockFD  = 3
+	LockEnv = "AGENTFS_LOCK_FD"
 )
 
 // grace is how long an interrupted stage may take to end by itself.
@@ -49,6 +56,7 @@ func (s Stage) Showing(live io.Writer) Stage {
 type Runner struct {
 	Find  func(tool string) string // the path or name of a tool's binary
 	Lock  *os.File                 // where not nil, inherited by every stage as descriptor 3: held until the last of them has ended
+	Also  *os.File                 // where not nil, a second lock, inherited with the first as descriptor 4
 	Err   io.Writer                // gets what stages say that end well
 	Trace io.Writer                // where not nil, gets every stage's command line and time
 }
@@ -165,7 +173,10 @@ func (r *Runner) prepare(ctx context.Context, stages []Stage) ([]*proc, error) {
 func (r *Runner) lend(cmd *exec.Cmd) {
 	if r.Lock != nil {
 		cmd.ExtraFiles = []*os.File{r.Lock}
-		cmd.Env = append(os.Environ(), "AGENTFS_LOCK_FD=3")
+		if r.Also != nil {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, r.Also)
+		}
+		cmd.Env = append(os.Environ(), LockEnv+"="+strconv.Itoa(LockFD))
 	}
 }
 

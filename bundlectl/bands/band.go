@@ -137,6 +137,9 @@ func (im *Image) open(b *band) error {
 		return nil
 	}
 	fd, err := unix.Openat(im.dir, b.name(), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW|im.direct, 0)
+	if errors.Is(err, unix.ENOENT) && im.retired.Load() {
+		err = unix.EIO // there or not, it cannot be told any more
+	}
 	if errors.Is(err, unix.ENOENT) {
 		b.absent = true
 		return nil

@@ -16,6 +16,7 @@
 package bands
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,6 +47,7 @@ type Image struct {
 	inPlace bool // see writesInPlace
 	reflink atomic.Bool
 	discard atomic.Bool // see SetDiscardOnly
+	retired atomic.Bool // see Retire
 	room    room
 
 	gate  sync.RWMutex // held for reading by whatever changes bands
@@ -169,6 +171,17 @@ func (im *Image) CloseGate() { im.gate.Lock() }
 // OpenGate lets writes go on.
 func (im *Image) OpenGate() { im.gate.Unlock() }
 
+var errRetired = errors.New("the bundle has been handed over")
+
+// Retire makes all durable and refuses every change from then on. The bands may be
+// renamed and deleted then: one that is missing is an error, not zeros.
+func (im *Image) Retire() error {
+	im.gate.Lock()
+	im.retired.Store(true)
+	im.gate.Unlock()
+	return im.Flush()
+}
+
 // SetDiscardOnly tells the image that Punch is only ever called for space whose
 // content no longer matters. A part of a sealed band is then left as it is:
 // copying the rest of the band would take space instead of giving it back.
@@ -188,6 +201,9 @@ func (im *Image) ReadAt(p []byte, off int64) error {
 func (im *Image) WriteAt(p []byte, off int64) error {
 	im.gate.RLock()
 	defer im.gate.RUnlock()
+	if im.retired.Load() {
+		return errRetired
+	}
 	return im.each(off, int64(len(p)), func(b *band, at, from, n int64) error {
 		return im.write(b, p[from:from+n], at)
 	})
@@ -198,6 +214,9 @@ func (im *Image) WriteAt(p []byte, off int64) error {
 func (im *Image) Punch(off, n int64) error {
 	im.gate.RLock()
 	defer im.gate.RUnlock()
+	if im.retired.Load() {
+		return errRetired
+	}
 	return im.each(off, n, im.punch)
 }
 

@@ -67,9 +67,18 @@ type Engine interface {
 	// until no process has that any more.
 	Aside(ctx context.Context, bundle string, p AsideParams, run func(v *View) error) error
 
+	// NewUUID gives the filesystem mounted at mount a random UUID. One whose
+	// copies tell themselves apart needs none, and nothing happens.
+	NewUUID(mount string) error
+
 	// Detach unmounts and lets go of the bundle. A busy mount is an error, the
 	// mount then stays as it was. A bundle that is not attached is an error.
 	Detach(ctx context.Context, bundle string) (*record.Image, error)
+
+	// Handover is Detach for whoever is about to replace the bands and attach again:
+	// it need not wait until the system has cleared away all that it knew of the
+	// filesystem. What is left of it can no longer write.
+	Handover(ctx context.Context, bundle string) (*record.Image, error)
 
 	// Quiesce runs run while the bands hold all that was written to the mount
 	// before the call, and returns its error unchanged. Whatever becomes of run,

@@ -42,6 +42,9 @@ func (Engine) Attach(ctx context.Context, path, mount string) (*record.Image, er
 	return img, nil
 }
 
+// NewUUID does nothing: hdiutil attaches copies of an APFS volume side by side.
+func (Engine) NewUUID(string) error { return nil }
+
 // free sees to it that the bundle is not attached. One without a mounted volume,
 // as a detach that ended halfway leaves it, is nobody's and is detached.
 func free(ctx context.Context, path string) error {

@@ -52,7 +52,7 @@ func (e Engine) Aside(ctx context.Context, path string, p engine.AsideParams, ru
 			return wrap("attach", path, err)
 		}
 	}
-	if v.Keep, err = keep(v.Trees); err != nil {
+	if v.Keep, err = keep(roots(v.Trees)...); err != nil {
 		return wrap("attach", path, err)
 	}
 	defer v.Keep.Close()
@@ -126,10 +126,18 @@ func mountReadOnly(device string) (int, error) {
 		unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOATIME|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
+func roots(trees []engine.Tree) []*os.File {
+	var list []*os.File
+	for _, t := range trees {
+		list = append(list, t.Root)
+	}
+	return list
+}
+
 // keep starts a process that has the trees too, until nobody has the descriptor any
 // more that keep gives. Their last user does not wait then for the kernel, which
 // takes a millisecond for each few hundred files that it has seen.
-func keep(trees []engine.Tree) (*os.File, error) {
+func keep(trees ...*os.File) (*os.File, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -140,10 +148,7 @@ func keep(trees []engine.Tree) (*os.File, error) {
 	}
 	defer r.Close()
 	cmd := exec.Command(self, "keep")
-	cmd.Dir, cmd.Stdin = "/", r
-	for _, t := range trees {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, t.Root)
-	}
+	cmd.Dir, cmd.Stdin, cmd.ExtraFiles = "/", r, trees
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		w.Close()

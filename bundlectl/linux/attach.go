@@ -97,6 +97,9 @@ func takeDown(path string) error {
 	if err != nil {
 		return err
 	}
+	if a.pid != 0 && a.ending() {
+		return nil
+	}
 	if a.pid != 0 {
 		e := status.Errorf(status.Mount, "already attached")
 		if len(a.mounts) > 0 {
@@ -110,6 +113,20 @@ func takeDown(path string) error {
 		}
 	}
 	return nil
+}
+
+// ending waits for a server whose filesystem is mounted nowhere any more, because a
+// detach was killed before it had waited, and tells whether it has ended.
+func (a *attachment) ending() bool {
+	if a.device == "" || len(a.mounts) > 0 || len(namespacesWith(a.device)) > 0 {
+		return false
+	}
+	c, err := dial(a.id)
+	if err != nil {
+		return true
+	}
+	defer c.close()
+	return c.waitEnd(endTime) == nil
 }
 
 // checkMountpoint makes sure that mount is an empty directory of its own, and

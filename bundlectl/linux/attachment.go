@@ -49,7 +49,7 @@ type attachment struct {
 }
 
 // find gives the bundle's attachment, errNotAttached if there is none. A living
-// server knows its device; one with a device but without a server is what a
+// server knows its device; a device that is mounted but without a server is what a
 // killed server leaves behind.
 func find(path string) (*attachment, error) {
 	id, err := identity(path)
@@ -60,23 +60,42 @@ func find(path string) (*attachment, error) {
 	if reply, err := ask(id, serve.Request{Op: "info"}); err == nil {
 		a.pid, a.device = reply.PID, reply.Device
 	}
+	devices := []string{a.device}
 	if a.device == "" {
-		if a.device, err = findDevice(id); err != nil {
+		if devices, err = findDevices(id); err != nil {
 			return nil, err
 		}
+	}
+	if err := a.findMounts(devices); err != nil {
+		return nil, err
 	}
 	if a.device == "" && a.pid == 0 {
 		return nil, errNotAttached
 	}
-	a.mounts, err = mountsOf(a.device)
-	return a, err
+	return a, nil
 }
 
-// findDevice gives the loop device that stands on the served file of a bundle.
-func findDevice(id string) (string, error) {
+// findMounts takes the device that is mounted here. Another one may stand on the
+// same bundle for a moment, after a handover: that is mounted nowhere.
+func (a *attachment) findMounts(devices []string) error {
+	for _, device := range devices {
+		mounts, err := mountsOf(device)
+		if err != nil {
+			return err
+		}
+		if len(mounts) > 0 {
+			a.device, a.mounts = device, mounts
+		}
+	}
+	return nil
+}
+
+// findDevices gives the loop devices that stand on the served file of a bundle.
+func findDevices(id string) ([]string, error) {
+	var devices []string
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -84,10 +103,10 @@ func findDevice(id string) (string, error) {
 			continue // cleared in between
 		}
 		if name := strings.TrimSpace(string(text)); filepath.Base(name) == filePrefix+id {
-			return "/dev/" + strings.Split(file, "/")[3], nil
+			devices = append(devices, "/dev/"+strings.Split(file, "/")[3])
 		}
 	}
-	return "", nil
+	return devices, nil
 }
 
 // mountsOf gives the mountpoints of a device in this namespace, the one that was

@@ -24,6 +24,10 @@ const endTime = 60 * time.Second
 
 // Detach unmounts the bundle and waits until its server has let go.
 func (Engine) Detach(_ context.Context, path string) (*record.Image, error) {
+	return detach(path, (*attachment).unmount)
+}
+
+func detach(path string, how func(*attachment) error) (*record.Image, error) {
 	if err := os.Chdir("/"); err != nil { // or this process would hold the mount
 		return nil, err
 	}
@@ -32,7 +36,7 @@ func (Engine) Detach(_ context.Context, path string) (*record.Image, error) {
 		return nil, status.Errorf(status.Mount, "detach %q: not attached", path).WithHint("bundlectl list")
 	}
 	if err == nil {
-		err = a.unmount()
+		err = how(a)
 	}
 	if err != nil {
 		return nil, wrap("detach", path, err)
@@ -58,6 +62,11 @@ func (a *attachment) unmount() error {
 	if c == nil {
 		return a.sweep()
 	}
+	return a.awaitEnd(c)
+}
+
+// awaitEnd waits until the server has ended.
+func (a *attachment) awaitEnd(c *client) error {
 	if err := c.waitEnd(endTime); err != nil {
 		return a.stillUsed(err)
 	}

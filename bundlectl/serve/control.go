@@ -21,7 +21,7 @@ const maxHold = 30 * time.Second
 
 // Request is what a client asks of a band server.
 type Request struct {
-	Op      string `json:"op"`                // info, mounted, close-gate, open-gate, discard-only or resize
+	Op      string `json:"op"`                // info, mounted, close-gate, open-gate, discard-only, resize or hand-over
 	Size    int64  `json:"size,omitempty"`    // resize: bytes
 	HoldMS  int64  `json:"hold_ms,omitempty"` // close-gate: open it by itself after this time; 0: the longest
 	Device  string `json:"device,omitempty"`  // mounted: the loop device
@@ -42,7 +42,8 @@ type Reply struct {
 type control struct {
 	bundle string
 	image  *bands.Image
-	gate   sync.Mutex // one closer at a time
+	leave  func() error // see server.handOver
+	gate   sync.Mutex   // one closer at a time
 
 	mu            sync.Mutex
 	device, mount string // what mounted has told
@@ -114,6 +115,8 @@ func (c *control) do(req Request, h *hold) error {
 		return nil
 	case "resize":
 		return c.image.Resize(req.Size)
+	case "hand-over":
+		return c.leave()
 	}
 	return fmt.Errorf("unknown op %q", req.Op)
 }

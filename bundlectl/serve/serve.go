@@ -20,6 +20,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -89,6 +90,9 @@ type server struct {
 	log    *log.Logger
 	run    *os.Root // the directory of socket and log
 	cfg    Config
+
+	names      sync.Mutex // guards the files' names
+	handedOver bool       // they are another server's
 }
 
 func start(cfg Config) (*server, error) {
@@ -121,7 +125,7 @@ func (s *server) openImage() (err error) {
 
 // answer answers on the control socket.
 func (s *server) answer() error {
-	go (&control{bundle: s.cfg.Bundle, image: s.live}).listen(s.socket)
+	go (&control{bundle: s.cfg.Bundle, image: s.live, leave: s.handOver}).listen(s.socket)
 	return nil
 }
 
@@ -163,9 +167,15 @@ func (s *server) serve() error {
 }
 
 // clean removes the socket, and the log if nothing was said.
-func (s *server) clean() error {
-	err := s.run.Remove(filepath.Base(s.cfg.Socket))
+func (s *server) clean() (err error) {
+	s.names.Lock()
+	defer s.names.Unlock()
 	name := filepath.Base(s.cfg.Log)
+	if s.handedOver {
+		name = oldLog(name)
+	} else {
+		err = s.run.Remove(filepath.Base(s.cfg.Socket))
+	}
 	if st, e := s.run.Stat(name); e == nil && st.Size() == 0 {
 		err = errors.Join(err, s.run.Remove(name))
 	}

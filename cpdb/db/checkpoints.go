@@ -15,6 +15,7 @@ var (
 	commitSteps = defineSteps("checkpoint.commit")
 	abortSteps  = defineSteps("checkpoint.abort")
 	markSteps   = defineSteps("checkpoint.rm")
+	pinSteps    = defineSteps("checkpoint.set")
 )
 
 // Begun is what Begin gives.
@@ -176,19 +177,43 @@ func (d *DB) MarkDeleting(ctx context.Context, store, version string) (s *record
 	return s, c, err
 }
 
+// SetPinned says of a ready checkpoint whether it may be pruned.
+func (d *DB) SetPinned(ctx context.Context, store, version string, pinned bool) (s *record.Store, c *record.Checkpoint, err error) {
+	err = d.update(ctx, pinSteps, func() error {
+		if s, c, err = d.readyVersion(store, version); err != nil {
+			return err
+		}
+		c.Pinned = pinned
+		return d.exec("UPDATE checkpoints SET pinned = ? WHERE id = ?", c.Pinned, c.ID)
+	})
+	return s, c, err
+}
+
+// readyVersion finds a checkpoint that is ready.
+func (d *DB) readyVersion(store, version string) (*record.Store, *record.Checkpoint, error) {
+	s, err := d.store(Ref{Name: store})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := d.versionOf(s, version)
+	if err == nil && c.Status != record.CheckpointReady {
+		err = status.Errorf(status.NoCheckpoint, "checkpoint %q not found in store %q: it is %s", version, store, c.Status)
+	}
+	return s, c, err
+}
+
 // Checkpoint finds a checkpoint; one that is not ready only with all.
 func (d *DB) Checkpoint(ctx context.Context, store, version string, all bool) (s *record.Store, c *record.Checkpoint, err error) {
 	err = d.view(ctx, func() error {
+		if !all {
+			s, c, err = d.readyVersion(store, version)
+			return err
+		}
 		if s, err = d.store(Ref{Name: store}); err != nil {
 			return err
 		}
-		if c, err = d.versionOf(s, version); err != nil {
-			return err
-		}
-		if c.Status != record.CheckpointReady && !all {
-			return status.Errorf(status.NoCheckpoint, "checkpoint %q not found in store %q: it is %s", version, store, c.Status)
-		}
-		return nil
+		c, err = d.versionOf(s, version)
+		return err
 	})
 	return s, c, err
 }

@@ -32,8 +32,8 @@ func TestEverySchemaVersion(t *testing.T) {
 	for version := 1; version <= len(migrations); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			d := open(t, fixture(t, version))
-			checkFixtureStore(t, d)
-			checkFixtureCheckpoints(t, d)
+			checkFixtureStore(t, d, version)
+			checkFixtureCheckpoints(t, d, version)
 			b, err := d.Begin(t.Context(), "myapp", "goes on")
 			if err != nil {
 				t.Fatal(err)
@@ -45,7 +45,7 @@ func TestEverySchemaVersion(t *testing.T) {
 	}
 }
 
-func checkFixtureStore(t *testing.T, d *DB) {
+func checkFixtureStore(t *testing.T, d *DB, version int) {
 	t.Helper()
 	s, err := d.Store(t.Context(), Ref{Name: "myapp"})
 	if err != nil {
@@ -66,12 +66,13 @@ func checkFixtureStore(t *testing.T, d *DB) {
 		t.Errorf("store %+v", *s)
 	}
 	other, err := d.Store(t.Context(), Ref{Name: "oldproj"})
-	if err != nil || other.Status != "restoring" || other.MountedAt != nil {
+	forkedFrom := map[bool]string{true: "myapp v3"}[version >= 2]
+	if err != nil || other.Status != "restoring" || other.MountedAt != nil || other.ForkedFrom != forkedFrom {
 		t.Errorf("store %+v, %v", other, err)
 	}
 }
 
-func checkFixtureCheckpoints(t *testing.T, d *DB) {
+func checkFixtureCheckpoints(t *testing.T, d *DB, version int) {
 	t.Helper()
 	list, err := d.Checkpoints(t.Context(), "myapp", true, 0)
 	if err != nil || len(list) != 3 {
@@ -82,7 +83,7 @@ func checkFixtureCheckpoints(t *testing.T, d *DB) {
 		ID: 3, StoreID: "87ba644f1df1bc8b0f7638dc0431b015", Version: 3, Parent: 2, Status: "ready",
 		Dir:     "/home/someone/.agentfs/stores/myapp/checkpoints/v3",
 		Message: "before risky refactor", Method: "link", Bands: 87, Bytes: 681574400, ChangedBands: 3,
-		CreatedAt: c.CreatedAt, DurationMS: 61.64,
+		CreatedAt: c.CreatedAt, DurationMS: 61.64, Pinned: version >= 2,
 	}
 	if *c != want || c.CreatedAt.Year() != 2026 {
 		t.Errorf("checkpoint %+v", *c)
@@ -95,7 +96,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	list := append(migrations[:1:1], "ALTER TABLE stores ADD COLUMN colour TEXT", "ALTER TABLE stores ADD COLUMN shape TEXT")
 	var opened []*DB // all, before the first migrates
 	for range 8 {
-		opened = append(opened, open(t, home))
+		opened = append(opened, open2(t, home))
 	}
 	var wg sync.WaitGroup
 	for _, d := range opened {
@@ -124,7 +125,7 @@ func open2(t *testing.T, home string) *DB {
 
 // A migration that fails changes nothing.
 func TestMigrationFails(t *testing.T) {
-	d := open(t, fixture(t, 1))
+	d := open2(t, fixture(t, 1))
 	list := append(migrations[:1:1], "ALTER TABLE stores ADD COLUMN colour TEXT; SELECT no_such_function()")
 	if err := d.migrate(t.Context(), list); err == nil {
 		t.Fatal("want an error")

@@ -14,11 +14,11 @@ const selectStores = `SELECT id, name, status, bundle_path, mount_path, size_byt
 	(SELECT count(*) FROM checkpoints c WHERE c.store_id = s.id) -
 	(SELECT count(*) FROM checkpoints c WHERE c.store_id = s.id AND c.status <> 'ready'),
 	coalesce((SELECT version FROM checkpoints c WHERE c.store_id = s.id AND c.status = 'ready'
-		ORDER BY version DESC LIMIT 1), 0)
+		ORDER BY version DESC LIMIT 1), 0), forked_from
 	FROM stores s `
 
 const selectCheckpoints = `SELECT id, store_id, version, parent, dir, message, status, created_at,
-	method, bands, bytes, changed_bands, duration_ms
+	method, bands, bytes, changed_bands, duration_ms, pinned
 	FROM checkpoints `
 
 // row is what *sql.Row and *sql.Rows have in common.
@@ -29,7 +29,7 @@ func scanStore(r row) (*record.Store, error) {
 	var created int64
 	var mounted sql.NullInt64
 	err := r.Scan(&s.ID, &s.Name, &s.Status, &s.BundlePath, &s.MountPath, &s.SizeBytes,
-		&created, &mounted, &s.NextVersion, &s.Checkpoints, &s.Latest)
+		&created, &mounted, &s.NextVersion, &s.Checkpoints, &s.Latest, &s.ForkedFrom)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func scanCheckpoint(r row) (*record.Checkpoint, error) {
 	var c record.Checkpoint
 	var created int64
 	err := r.Scan(&c.ID, &c.StoreID, &c.Version, &c.Parent, &c.Dir, &c.Message, &c.Status, &created,
-		&c.Method, &c.Bands, &c.Bytes, &c.ChangedBands, &c.DurationMS)
+		&c.Method, &c.Bands, &c.Bytes, &c.ChangedBands, &c.DurationMS, &c.Pinned)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package db
 // migrations lead from an empty file to the newest schema; the version of a
 // file (PRAGMA user_version) is the number of those that it has seen. One that
 // was released is never changed: testdata holds a file of every version.
-var migrations = []string{schema1}
+var migrations = []string{schema1, schema2}
 
 // Column names are the records' field names. Times are microseconds since 1970.
 const schema1 = `
@@ -53,4 +53,9 @@ CREATE VIEW checkpoint_list AS
 		c.changed_bands, c.bands, c.duration_ms
 	FROM checkpoints c JOIN stores s ON s.id = c.store_id
 	ORDER BY s.name, c.version DESC;
+`
+
+const schema2 = `
+ALTER TABLE stores ADD COLUMN forked_from TEXT NOT NULL DEFAULT '';
+ALTER TABLE checkpoints ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
 `

@@ -46,9 +46,9 @@ func (d *DB) Add(ctx context.Context, s record.Store) (*record.Store, error) {
 		if err := d.refuseClash(&s); err != nil {
 			return err
 		}
-		return d.exec(`INSERT INTO stores (id, name, status, bundle_path, mount_path, size_bytes, created_at, next_version)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			s.ID, s.Name, s.Status, s.BundlePath, s.MountPath, s.SizeBytes, s.CreatedAt.UnixMicro(), s.NextVersion)
+		return d.exec(`INSERT INTO stores (id, name, status, bundle_path, mount_path, size_bytes, created_at, next_version, forked_from)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			s.ID, s.Name, s.Status, s.BundlePath, s.MountPath, s.SizeBytes, s.CreatedAt.UnixMicro(), s.NextVersion, s.ForkedFrom)
 	})
 	return &s, err
 }

@@ -22,17 +22,18 @@ import (
 // Store is a workspace: one bundle, one mountpoint, many checkpoints. Key
 // "store", written by cpdb.
 type Store struct {
-	ID          string     `json:"id"`                   // random, never reused
-	Name        string     `json:"name"`                 // what people type; unique
-	Status      string     `json:"status"`               // one of the Store… constants
-	BundlePath  string     `json:"bundle_path"`          // absolute path of the .sparsebundle directory
-	MountPath   string     `json:"mount_path"`           // absolute path where it is, or will be, mounted
-	SizeBytes   int64      `json:"size_bytes"`           // size of the image, not what it uses
-	CreatedAt   time.Time  `json:"created_at"`           // UTC
-	MountedAt   *time.Time `json:"mounted_at,omitempty"` // when it was last attached; absent after a detach
-	NextVersion int64      `json:"next_version"`         // the number that the next checkpoint gets
-	Checkpoints int64      `json:"checkpoints"`          // how many are ready
-	Latest      int64      `json:"latest"`               // the newest ready version, 0 for none
+	ID          string     `json:"id"`                    // random, never reused
+	Name        string     `json:"name"`                  // what people type; unique
+	Status      string     `json:"status"`                // one of the Store… constants
+	BundlePath  string     `json:"bundle_path"`           // absolute path of the .sparsebundle directory
+	MountPath   string     `json:"mount_path"`            // absolute path where it is, or will be, mounted
+	SizeBytes   int64      `json:"size_bytes"`            // size of the image, not what it uses
+	CreatedAt   time.Time  `json:"created_at"`            // UTC
+	MountedAt   *time.Time `json:"mounted_at,omitempty"`  // when it was last attached; absent after a detach
+	NextVersion int64      `json:"next_version"`          // the number that the next checkpoint gets
+	Checkpoints int64      `json:"checkpoints"`           // how many are ready
+	Latest      int64      `json:"latest"`                // the newest ready version, 0 for none
+	ForkedFrom  string     `json:"forked_from,omitempty"` // "myapp v3": the checkpoint that it began as; absent where it began empty
 }
 
 // The states of a store. All but ready are leftovers of a command that is
@@ -60,6 +61,7 @@ type Checkpoint struct {
 	Bytes        int64     `json:"bytes"`         // the sum of their lengths
 	ChangedBands int64     `json:"changed_bands"` // of them, not shared with the parent
 	DurationMS   float64   `json:"duration_ms"`   // from begin to commit
+	Pinned       bool      `json:"pinned"`        // never pruned
 }
 
 // The states of a checkpoint.

@@ -59,4 +59,5 @@ func (c *Collector) segment(active []interval, bytes int64) {
 	if len(groups) == 1 && !outside {
 		c.groups[groups[0]].Exclusive += bytes
 	}
+	c.unite(groups, bytes, outside)
 }

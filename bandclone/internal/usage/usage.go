@@ -1,5 +1,6 @@
 // Package usage tells how much of the disk each of several directories of bands
-// takes, and how much of that would be free if it alone were deleted.
+// takes, and how much of that would be free if it alone were deleted, or some of
+// them together.
 //
 // Bands are shared in two ways: one file has names in several directories, or
 // several files share extents. Each file is asked once, however many names it
@@ -28,6 +29,8 @@ type Collector struct {
 	files  map[fileID]int
 	list   []file
 	owners owners
+	chosen map[int]bool // the groups that Freed is about
+	union  Group
 }
 
 type fileID struct{ dev, ino uint64 }
@@ -45,7 +48,7 @@ type file struct {
 
 // New makes a collector.
 func New() *Collector {
-	return &Collector{files: map[fileID]int{}, owners: newOwners()}
+	return &Collector{files: map[fileID]int{}, owners: newOwners(), chosen: map[int]bool{}}
 }
 
 // Close closes the directories that were added.
@@ -79,6 +82,13 @@ func (c *Collector) Add(name string, set *bands.Set) error {
 	}
 	return nil
 }
+
+// Choose adds the group that was added last to those that Union is about.
+func (c *Collector) Choose() { c.chosen[len(c.groups)-1] = true }
+
+// Union gives the chosen groups as if they were one. It is known once Groups has
+// been called.
+func (c *Collector) Union() Group { return c.union }
 
 // Groups gives the directories in the order in which they were added.
 func (c *Collector) Groups() ([]Group, error) {
@@ -148,5 +158,22 @@ func (c *Collector) count(owner int, bytes int64, more bool) {
 	}
 	if len(groups) == 1 && !more {
 		c.groups[groups[0]].Exclusive += bytes
+	}
+	c.unite(groups, bytes, more)
+}
+
+// unite counts bytes that these groups have for the union of the chosen ones.
+func (c *Collector) unite(groups []int, bytes int64, more bool) {
+	within := 0
+	for _, g := range groups {
+		if c.chosen[g] {
+			within++
+		}
+	}
+	if within > 0 {
+		c.union.Logical += bytes
+	}
+	if within > 0 && within == len(groups) && !more {
+		c.union.Exclusive += bytes
 	}
 }

@@ -9,6 +9,7 @@ import (
 func TestSweep(t *testing.T) {
 	c := New()
 	c.groups = make([]Group, 3)
+	c.chosen = map[int]bool{0: true, 1: true}
 	only := func(g int) int { return c.owners.with(0, g) }
 	both := c.owners.with(only(0), 1)
 	c.sweep([]interval{
@@ -30,6 +31,11 @@ func TestSweep(t *testing.T) {
 	}
 	if !slices.Equal(c.groups, want) {
 		t.Errorf("have %+v\nwant %+v", c.groups, want)
+	}
+	// What 0 and 1 share comes back when both go; 2 is within one place of 1.
+	together := Group{Logical: 100 + 100 + 150 + 100 + 10, Exclusive: 100 + 50 + 100 + 8}
+	if c.Union() != together {
+		t.Errorf("together %+v, want %+v", c.Union(), together)
 	}
 }
 

@@ -24,6 +24,9 @@ func (d *Dir) Node(name string) (*Node, error) {
 	return n, err
 }
 
+// Node is an open file as a node, to be closed as the file. The file is name in d.
+func (f *File) Node(d *Dir, name string) (*Node, error) { return d.Node(name) }
+
 // Close closes the file.
 func (n *Node) Close() {}
 

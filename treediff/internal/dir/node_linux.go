@@ -26,14 +26,21 @@ func (d *Dir) Node(name string) (*Node, error) {
 	if err != nil {
 		return nil, d.fail("open", name, err)
 	}
-	n := &Node{at: nodeAt{fd, fmt.Sprintf("/proc/self/fd/%d", fd)}, path: d.Path(name)}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		n.Close()
-		return nil, d.fail("stat", name, err)
+	f := &File{fd: fd, path: d.Path(name)}
+	n, err := f.Node(d, name)
+	if err != nil {
+		f.Close()
 	}
-	n.Info = info(&st)
-	return n, nil
+	return n, err
+}
+
+// Node is an open file as a node, to be closed as the file. The file is name in d.
+func (f *File) Node(_ *Dir, _ string) (*Node, error) {
+	if err := f.stat(); err != nil {
+		return nil, err
+	}
+	at := nodeAt{f.fd, fmt.Sprintf("/proc/self/fd/%d", f.fd)}
+	return &Node{at: at, path: f.path, Info: f.Info}, nil
 }
 
 // Close closes the file.

@@ -12,7 +12,7 @@ import (
 
 var (
 	made    = fault.Define("treediff.apply.made")     // a temporary name is there, empty
-	filled  = fault.Define("treediff.apply.filled")   // with its data
+	filled  = fault.Define("treediff.apply.filled")   // a file: with its data
 	dressed = fault.Define("treediff.apply.dressed")  // and its metadata
 	renamed = fault.Define("treediff.apply.renamed")  // under its name
 	mkdired = fault.Define("treediff.apply.mkdir")    // a directory is there, without its metadata
@@ -24,35 +24,42 @@ var tempNames = regexp.MustCompile(`^\.treediff-[0-9a-f]{8}$`)
 func tempName() string { return fmt.Sprintf(".treediff-%08x", rand.Uint32()) }
 
 // make makes one path of B what it is in A, but for what is in a directory.
-func (r *Restore) make(m making) error {
+func (h *hand) make(m making) error {
 	at, name := trees.Split(m.Path)
 	switch {
 	case m.A.IsDir() && !m.fresh:
-		if !r.touched[m.Path] {
-			r.touched[m.Path] = false // later, when nothing changes it any more
-		}
+		h.later(m.Path)
 		return nil
 	case m.A.IsDir():
-		return r.mkdir(m.Path)
+		return h.mkdir(m.Path)
 	}
-	a, err := r.a.open(at)
+	a, err := h.a.open(at)
 	if err != nil {
 		return err
 	}
 	if !m.fresh {
-		return r.inPlace(a, at, name)
+		return h.inPlace(a, at, name)
 	}
-	b, err := r.writable(at)
+	b, err := h.writable(at)
 	if err != nil {
 		return err
 	}
-	return r.replace(a, b, name)
+	return h.replace(a, b, name, m.A)
+}
+
+// later has a directory's metadata set at the end, when nothing changes it any more.
+func (h *hand) later(path string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.touched[path] {
+		h.touched[path] = false
+	}
 }
 
 // mkdir makes a directory; its metadata come when its names are there.
-func (r *Restore) mkdir(path string) error {
+func (h *hand) mkdir(path string) error {
 	at, name := trees.Split(path)
-	b, err := r.writable(at)
+	b, err := h.writable(at)
 	if err != nil {
 		return err
 	}
@@ -60,13 +67,15 @@ func (r *Restore) mkdir(path string) error {
 		return err
 	}
 	mkdired.Reach()
-	r.touched[path], r.created[path] = true, true
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.touched[path], h.created[path] = true, true
 	return nil
 }
 
 // inPlace sets the metadata of a file that stays the one that it is.
-func (r *Restore) inPlace(a *dir.Dir, at, name string) error {
-	b, err := r.b.open(at)
+func (h *hand) inPlace(a *dir.Dir, at, name string) error {
+	b, err := h.b.open(at)
 	if err != nil {
 		return err
 	}
@@ -97,9 +106,9 @@ func dress(a *dir.Dir, name string, b *dir.Dir, other string) error {
 }
 
 // replace makes a copy aside and renames it into place.
-func (r *Restore) replace(a, b *dir.Dir, name string) error {
+func (h *hand) replace(a, b *dir.Dir, name string, like dir.Info) error {
 	temp := tempName()
-	err := r.copy(a, name, b, temp)
+	err := h.copy(a, name, like, b, temp)
 	if err == nil {
 		err = b.Rename(temp, name)
 	}
@@ -113,26 +122,14 @@ func (r *Restore) replace(a, b *dir.Dir, name string) error {
 
 // copy makes temp in b what name in a is: data first, since writing takes
 // capabilities and times away.
-func (r *Restore) copy(a *dir.Dir, name string, b *dir.Dir, temp string) error {
-	info, err := a.Stat(name)
-	if err != nil {
+func (h *hand) copy(a *dir.Dir, name string, like dir.Info, b *dir.Dir, temp string) error {
+	if like.IsRegular() {
+		return h.copyFile(a, name, b, temp)
+	}
+	if err := makeNode(a, name, like, b, temp); err != nil {
 		return err
 	}
-	switch {
-	case info.IsRegular():
-		err = r.copyFile(a, name, b, temp)
-	case info.IsSymlink():
-		var target string
-		if target, err = a.Readlink(name); err == nil {
-			err = b.Symlink(target, temp)
-		}
-	default:
-		err = b.Mknod(temp, info)
-	}
-	if err != nil {
-		return err
-	}
-	filled.Reach()
+	made.Reach()
 	if err := dress(a, name, b, temp); err != nil {
 		return err
 	}
@@ -140,7 +137,18 @@ func (r *Restore) copy(a *dir.Dir, name string, b *dir.Dir, temp string) error {
 	return nil
 }
 
-func (r *Restore) copyFile(a *dir.Dir, name string, b *dir.Dir, temp string) error {
+func makeNode(a *dir.Dir, name string, like dir.Info, b *dir.Dir, temp string) error {
+	if !like.IsSymlink() {
+		return b.Mknod(temp, like)
+	}
+	target, err := a.Readlink(name)
+	if err != nil {
+		return err
+	}
+	return b.Symlink(target, temp)
+}
+
+func (h *hand) copyFile(a *dir.Dir, name string, b *dir.Dir, temp string) error {
 	from, err := a.OpenFile(name)
 	if err != nil {
 		return err
@@ -153,8 +161,24 @@ func (r *Restore) copyFile(a *dir.Dir, name string, b *dir.Dir, temp string) err
 	defer to.Close()
 	made.Reach()
 	n, err := to.CopyFrom(from)
-	r.Bytes += n
-	return err
+	h.Bytes.Add(n)
+	if err != nil {
+		return err
+	}
+	filled.Reach()
+	xattrs, err := a.Xattrs(name)
+	if err != nil {
+		return err
+	}
+	node, err := to.Node(b, temp)
+	if err != nil {
+		return err
+	}
+	if err := node.Dress(from.Info, xattrs); err != nil {
+		return err
+	}
+	dressed.Reach()
+	return nil
 }
 
 // sweep removes what a killed restore has left beside the paths of a restriction:

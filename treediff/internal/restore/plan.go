@@ -12,8 +12,10 @@ import (
 // "added" is what B has and A lacks, and is removed.
 type plan struct {
 	remove []*trees.Difference // what is below a directory before it
-	make   []making            // directories, files of their own, metadata; parents first
+	dirs   []making            // parents first
+	files  [][]making          // files of their own, and metadata; each list is of one directory
 	link   []link              // names of files that are there by then
+	made   int                 // dirs and files
 	counts counts
 }
 
@@ -58,19 +60,42 @@ func newPlan(found *trees.Found) (*plan, error) {
 		switch l, linked := links[d.Path]; {
 		case d.Kind == trees.Added:
 		case !linked:
-			p.make = append(p.make, making{d, d.Kind != trees.Metadata})
+			p.make(making{d, d.Kind != trees.Metadata})
 		case l.path != l.leader:
 			p.link = append(p.link, l.link)
 		case l.leads:
-			p.make = append(p.make, making{d, !l.stays})
+			p.make(making{d, !l.stays})
 		}
 	}
 	slices.Reverse(p.remove)
 	return p, nil
 }
 
+// most is how many files one list may have: some lists are worked on at once.
+const most = 64
+
+// make plans to make a path.
+func (p *plan) make(m making) {
+	p.made++
+	if m.A.IsDir() {
+		p.dirs = append(p.dirs, m)
+		return
+	}
+	if last := len(p.files) - 1; last >= 0 && len(p.files[last]) < most && sameDir(p.files[last][0].Path, m.Path) {
+		p.files[last] = append(p.files[last], m)
+		return
+	}
+	p.files = append(p.files, []making{m})
+}
+
+func sameDir(x, y string) bool {
+	atX, _ := trees.Split(x)
+	atY, _ := trees.Split(y)
+	return atX == atY
+}
+
 // steps is how many steps the plan has.
-func (p *plan) steps() int { return len(p.remove) + len(p.make) + len(p.link) }
+func (p *plan) steps() int { return len(p.remove) + p.made + len(p.link) }
 
 // unmounted refuses to remove a directory in which something is mounted.
 func unmounted(found *trees.Found) error {

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"agentfs.internal/tool/fault"
@@ -35,11 +36,11 @@ type Restore struct {
 	Pair        *trees.Pair // its Times are set
 	Done, Total atomic.Int64
 
-	Added, Modified, Deleted, Metadata int64 // paths of B, by what was done
-	Bytes                              int64 // of data that was written
+	Added, Modified, Deleted, Metadata int64        // paths of B, by what was done
+	Bytes                              atomic.Int64 // of data that was written
 	Mounts                             []string
 
-	a, b     lastDir
+	mu       sync.Mutex
 	touched  map[string]bool   // directories of B that get their metadata at the end; true: ready for changes of names
 	created  map[string]bool   // those of them that B lacked
 	loosened map[string]uint32 // directories outside the restriction, and the modes that they had
@@ -48,9 +49,6 @@ type Restore struct {
 // Run makes B like A and durable.
 func (r *Restore) Run(ctx context.Context) error {
 	r.touched, r.created, r.loosened = map[string]bool{}, map[string]bool{}, map[string]uint32{}
-	r.a.root, r.b.root = r.Pair.A, r.Pair.B
-	defer r.a.close()
-	defer r.b.close()
 	plan, err := r.plan(ctx)
 	if err != nil {
 		return err
@@ -90,20 +88,52 @@ func (r *Restore) plan(ctx context.Context) (*plan, error) {
 }
 
 // apply takes the steps of a plan. What must go goes first: it gives a full disk
-// room, and the names that it has.
+// room, and the names that it has. Files of different directories are made at once.
 func (r *Restore) apply(ctx context.Context, plan *plan) error {
+	h := r.hand()
+	defer h.close()
 	for _, d := range plan.remove {
-		if err := r.step(ctx, d.Path, func() error { return r.remove(d) }); err != nil {
+		if err := r.step(ctx, d.Path, func() error { return h.remove(d) }); err != nil {
 			return err
 		}
 	}
-	for _, m := range plan.make {
-		if err := r.step(ctx, m.Path, func() error { return r.make(m) }); err != nil {
-			return err
-		}
+	if err := h.makeAll(ctx, plan.dirs); err != nil {
+		return err
+	}
+	if err := trees.Each(ctx, len(plan.files), func(i int) error {
+		h := r.hand()
+		defer h.close()
+		return h.makeAll(ctx, plan.files[i])
+	}); err != nil {
+		return err
 	}
 	for _, l := range plan.link {
-		if err := r.step(ctx, l.path, func() error { return r.link(l) }); err != nil {
+		if err := r.step(ctx, l.path, func() error { return h.link(l) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hand works on one path after another, and keeps open the directories that it had
+// last.
+type hand struct {
+	*Restore
+	a, b lastDir
+}
+
+func (r *Restore) hand() *hand {
+	return &hand{Restore: r, a: lastDir{root: r.Pair.A}, b: lastDir{root: r.Pair.B}}
+}
+
+func (h *hand) close() {
+	h.a.close()
+	h.b.close()
+}
+
+func (h *hand) makeAll(ctx context.Context, list []making) error {
+	for _, m := range list {
+		if err := h.step(ctx, m.Path, func() error { return h.make(m) }); err != nil {
 			return err
 		}
 	}
@@ -122,9 +152,9 @@ func (r *Restore) step(ctx context.Context, path string, do func() error) error 
 }
 
 // remove removes a name of B, a directory when it is empty.
-func (r *Restore) remove(d *trees.Difference) error {
+func (h *hand) remove(d *trees.Difference) error {
 	at, name := trees.Split(d.Path)
-	b, err := r.writable(at)
+	b, err := h.writable(at)
 	if err != nil {
 		return err
 	}
@@ -141,15 +171,15 @@ func (r *Restore) remove(d *trees.Difference) error {
 }
 
 // link makes a name of B another name of a file that is there.
-func (r *Restore) link(l link) error {
+func (h *hand) link(l link) error {
 	at, name := trees.Split(l.path)
 	from, leader := trees.Split(l.leader)
-	file, err := r.Pair.B.Below(from)
+	file, err := h.Pair.B.Below(from)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	b, err := r.writable(at)
+	b, err := h.writable(at)
 	if err != nil {
 		return err
 	}
@@ -172,8 +202,6 @@ func (r *Restore) link(l link) error {
 // directories gives the directories that were touched their metadata: the deepest
 // first, since a mode may be in the way.
 func (r *Restore) directories() error {
-	r.a.close()
-	r.b.close()
 	paths := slices.SortedFunc(maps.Keys(r.touched), func(x, y string) int { return trees.ComparePaths(y, x) })
 	for _, path := range paths {
 		if err := r.directory(path); err != nil {
@@ -216,12 +244,17 @@ func (r *Restore) within(path string) bool {
 }
 
 // writable opens a directory of B to change names in it.
-func (r *Restore) writable(at string) (*dir.Dir, error) {
-	b, err := r.b.open(at)
-	if err != nil || r.touched[at] {
-		return b, err
+func (h *hand) writable(at string) (*dir.Dir, error) {
+	b, err := h.b.open(at)
+	if err != nil {
+		return nil, err
 	}
-	r.touched[at] = true
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.touched[at] {
+		return b, nil
+	}
+	h.touched[at] = true
 	if os.Geteuid() == 0 {
 		return b, nil
 	}
@@ -229,8 +262,8 @@ func (r *Restore) writable(at string) (*dir.Dir, error) {
 	if err != nil || self.Perm()&0o700 == 0o700 {
 		return b, err
 	}
-	if !r.within(at) {
-		r.loosened[at] = self.Perm()
+	if !h.within(at) {
+		h.loosened[at] = self.Perm()
 	}
 	return b, b.Chmod(self.Perm() | 0o700)
 }

@@ -123,6 +123,9 @@ func entries(d *dir.Dir) ([]dir.Entry, error) {
 		return nil, nil
 	}
 	list, err := d.Entries()
+	if dir.Gone(err) {
+		return nil, nil // removed since it was opened
+	}
 	slices.SortFunc(list, func(x, y dir.Entry) int { return strings.Compare(x.Name, y.Name) })
 	return list, err
 }

@@ -79,8 +79,11 @@ func (w *walk) start() error {
 // parent opens a directory on the way to a path; nil where there is none.
 func (w *walk) parent(root *dir.Dir, at string) (*dir.Dir, error) {
 	d, err := root.Below(at)
-	if dir.Gone(err) {
+	switch {
+	case dir.Gone(err):
 		return nil, nil
+	case dir.IsMount(err):
+		return nil, status.Errorf(status.General, "%s: something is mounted there or above it", root.Path(at))
 	}
 	return d, err
 }

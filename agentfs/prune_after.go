@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"syscall"
+
+	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/record"
+)
+
+// preRestore is the message of the checkpoint that a restore makes first.
+const preRestore = "pre-restore"
+
+// pruneAfter starts to prune in the background if the store may have more
+// checkpoints than config.toml wants. Its record counts those that are named or
+// pinned, too: whoever prunes looks closer. Nobody waits for it.
+func (a *app) pruneAfter(rec *record.Record) bool {
+	var st record.Store
+	if rec.Get("store", &st) != nil {
+		return false
+	}
+	cfg, err := a.readConfig()
+	if err != nil {
+		a.warn("nothing is pruned: %v", err)
+		return false
+	}
+	if !cfg.autoPrune || st.Checkpoints < int64(cfg.keepCount) { // the new one is not in it yet
+		return false
+	}
+	a.run.Detach(pipeline.Tool("agentfs", "checkpoint", "prune", "--auto", "--store", st.Name))
+	return true
+}
+
+// inherit takes over the lock of a store from the command that has started this
+// one, if it has lent it.
+func (a *app) inherit(name string) bool {
+	var mine, there syscall.Stat_t
+	if os.Getenv(pipeline.LockEnv) == "" ||
+		syscall.Fstat(pipeline.LockFD, &mine) != nil || syscall.Stat(a.lockDir(name), &there) != nil ||
+		mine.Dev != there.Dev || mine.Ino != there.Ino {
+		return false
+	}
+	syscall.CloseOnExec(pipeline.LockFD) // stages get it as before
+	a.run.Lock = os.NewFile(pipeline.LockFD, a.lockDir(name))
+	return true
+}
