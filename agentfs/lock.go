@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -79,7 +80,8 @@ func (a *app) lock(ctx context.Context, name string) error {
 			return err
 		}
 		if err := a.flock(ctx, dir, name); err != nil {
-			_ = dir.Close()
+			// Not closed: who has given up waiting is still in the call, to the end of
+			// this process, which is near.
 			return err
 		}
 		if stillThere(dir) {
@@ -92,11 +94,14 @@ func (a *app) lock(ctx context.Context, name string) error {
 
 // flock waits for the lock, and after a second says what it waits for.
 func (a *app) flock(ctx context.Context, dir *os.File, name string) error {
-	got := make(chan error, 1)
-	if err := flock(dir, syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+	fd, got := int(dir.Fd()), make(chan error, 1)
+	if err := flock(fd, syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
 		return err
 	}
-	go func() { got <- flock(dir, 0) }()
+	go func() {
+		got <- flock(fd, 0)
+		runtime.KeepAlive(dir)
+	}()
 	talk := time.NewTimer(patience)
 	defer talk.Stop()
 	for {
@@ -111,9 +116,9 @@ func (a *app) flock(ctx context.Context, dir *os.File, name string) error {
 	}
 }
 
-func flock(dir *os.File, how int) error {
+func flock(fd, how int) error {
 	for {
-		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|how)
+		err := syscall.Flock(fd, syscall.LOCK_EX|how)
 		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}
