@@ -21,7 +21,7 @@ var targets = []target{
 	{"restore", "`agentfs restore`", median("restore-many", ours), 0.250, false, inSeconds},
 	{"diff", "`agentfs diff` of ten changes, caches warm", median("diff-warm", ours), 0.300, false, inSeconds},
 	{"diff-git", "the same, slower than `git status` by", difference("diff-warm", ours, gitStatus), 0.250, false, inSeconds},
-	{"diff-cold", "the same, caches dropped", median("diff-cold", ours), 2, false, inSeconds},
+	{"diff-cold", "`agentfs diff` of ten changes, caches dropped", median("diff-cold", ours), 2, false, inSeconds},
 	{"inplace", "`agentfs restore --in-place` of ten changes", median("inplace", ours), 0.500, false, inSeconds},
 	{"inplace-rsync", "the same, faster than `rsync -a --delete` by", ratio("inplace", rsyncBack, ours), 5, true, times},
 	{"remount", "`agentfs restore --remount` of ten changes", median("remount", ours), 0.120, false, inSeconds},
