@@ -104,7 +104,7 @@ func (a *app) cutShort(ctx context.Context, st record.Store) error {
 	}
 	saved := "a checkpoint \"pre-restore\""
 	for _, cp := range list {
-		if cp.Message == "pre-restore" {
+		if cp.Message == preRestore {
 			saved = titled(cp) + ": agentfs restore " + version(cp.Version)
 			break
 		}
