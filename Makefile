@@ -39,6 +39,7 @@ scenarios: build
 	@scripts/scenarios
 
 bench: build
+	@scripts/deps git rsync mkfs.xfs mkfs.btrfs
 	@scripts/bench
 
 install: build

@@ -37,6 +37,7 @@ const ours = "agentfs"
 var keys = []string{
 	"checkpoint-many", "restore-many", "close-many", "open-many",
 	"checkpoint-few", "restore-few", "close-few", "open-few",
+	"diff-warm", "diff-cold", "inplace", "remount", "fork",
 	"init", "space-ext4", "space-xfs",
 	"untar", "status", "warm", "cold", "random", "sealed", "append", "sequential",
 }
@@ -62,7 +63,7 @@ func (b *bench) check() error {
 	if os.Geteuid() != 0 {
 		return status.Errorf(status.CannotRun, "not root").WithHint("make bench")
 	}
-	if name := missing("agentfs", "cpdb", "bundlectl", "bandclone"); name != "" {
+	if name := missing("agentfs", "cpdb", "bundlectl", "bandclone", "treediff"); name != "" {
 		return status.Errorf(status.CannotRun, "no %s on the PATH", name).WithHint("make bench")
 	}
 	if name := missing("git", "tar", "mkfs.ext4", "mount", "findmnt"); name != "" {
@@ -96,6 +97,7 @@ func (b *bench) measure(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{
 		func(ctx context.Context) error { return b.saving(ctx, many) },
 		func(ctx context.Context) error { return b.saving(ctx, few) },
+		func(ctx context.Context) error { return b.changing(ctx, many) },
 		b.creating,
 		func(ctx context.Context) error { return b.space(ctx, many) },
 		func(ctx context.Context) error { return b.inside(ctx, many) },

@@ -8,7 +8,7 @@
 // C …, so that a busy minute of the machine hits all of them; the ratios are those
 // of their medians. It needs root, and agentfs with its tools on the PATH.
 //
-// A full run takes half an hour and 10 GB of disk. -quick measures everything thrice
+// A full run takes forty minutes and 10 GB of disk. -quick measures everything thrice
 // at a tenth of the size and writes no file unless -out names one; so does -only,
 // whose keys -h lists.
 //

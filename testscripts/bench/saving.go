@@ -40,7 +40,7 @@ func (b *bench) newWorld(ctx context.Context, t *tree) (*world, error) {
 	if w.store, err = b.newStore(ctx, "store-"+t.key, b.dir); err != nil {
 		return nil, err
 	}
-	if err := copyIn(ctx, t, w.store.mount); err != nil {
+	if err := copyIn(ctx, t.dir, w.store.mount); err != nil {
 		return nil, err
 	}
 	if err := w.store.do("checkpoint", "create", "first").run(ctx); err != nil {
@@ -49,7 +49,7 @@ func (b *bench) newWorld(ctx context.Context, t *tree) (*world, error) {
 	w.shadow = shadow{work: filepath.Join(b.dir, "shadowed-"+t.key), git: filepath.Join(b.dir, "shadow-"+t.key)}
 	b.undo.push(w.shadow.work, func() error { return os.RemoveAll(w.shadow.work) })
 	b.undo.push(w.shadow.git, func() error { return os.RemoveAll(w.shadow.git) })
-	if err := firstOf(copyIn(ctx, t, w.shadow.work), w.shadow.begin(ctx)); err != nil {
+	if err := firstOf(copyIn(ctx, t.dir, w.shadow.work), w.shadow.begin(ctx)); err != nil {
 		return nil, err
 	}
 	return w, b.newHosts(ctx, w)
@@ -74,7 +74,7 @@ func (b *bench) newHosts(ctx context.Context, w *world) (err error) {
 		if h.absent != "" {
 			continue
 		}
-		if err := copyIn(ctx, w.tree, filepath.Join(h.dir, "live")); err != nil {
+		if err := copyIn(ctx, w.tree.dir, filepath.Join(h.dir, "live")); err != nil {
 			return err
 		}
 	}

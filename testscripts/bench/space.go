@@ -32,7 +32,7 @@ func (b *bench) spaceOn(ctx context.Context, t *tree, fstype string) error {
 		if err != nil {
 			return err
 		}
-		if err := copyIn(ctx, t, s.mount); err != nil {
+		if err := copyIn(ctx, t.dir, s.mount); err != nil {
 			return err
 		}
 		c.measure = func(ctx context.Context, n int) (float64, error) { return taken(ctx, t, s, h.dir, n) }

@@ -45,9 +45,9 @@ func (s *store) exists() bool {
 	return err == nil
 }
 
-// copyIn fills a directory with a tree.
-func copyIn(ctx context.Context, t *tree, to string) error {
-	if err := (program{args: []string{"cp", "-a", t.dir + "/.", to}}).run(ctx); err != nil {
+// copyIn fills a directory with what is in another one.
+func copyIn(ctx context.Context, from, to string) error {
+	if err := (program{args: []string{"cp", "-a", from + "/.", to}}).run(ctx); err != nil {
 		return fmt.Errorf("copy the tree: %w", err)
 	}
 	settle()

@@ -19,6 +19,13 @@ var targets = []target{
 	{"checkpoint-copy", "the same, faster than `cp -a --reflink=always` by", ratio("checkpoint-many", xfsCopy, oursChanged), 50, true, times},
 	{"checkpoint-files", "the same, against few files of the same bytes", filesOverBytes, 1.3, false, times},
 	{"restore", "`agentfs restore`", median("restore-many", ours), 0.250, false, inSeconds},
+	{"diff", "`agentfs diff` of ten changes, caches warm", median("diff-warm", ours), 0.300, false, inSeconds},
+	{"diff-git", "the same, slower than `git status` by", difference("diff-warm", ours, gitStatus), 0.250, false, inSeconds},
+	{"diff-cold", "`agentfs diff` of ten changes, caches dropped", median("diff-cold", ours), 2, false, inSeconds},
+	{"inplace", "`agentfs restore --in-place` of ten changes", median("inplace", ours), 0.500, false, inSeconds},
+	{"inplace-rsync", "the same, faster than `rsync -a --delete` by", ratio("inplace", rsyncBack, ours), 5, true, times},
+	{"remount", "`agentfs restore --remount` of ten changes", median("remount", ours), 0.120, false, inSeconds},
+	{"fork", "`agentfs fork`", median("fork", ours), 0.150, false, inSeconds},
 	{"init", "`agentfs init`", median("init", ours), 0.300, false, inSeconds},
 	{"open", "`agentfs open`", median("open-many", ours), 0.150, false, inSeconds},
 	{"space-ext4", "a checkpoint after a one-line edit takes, on an ext4 host", median("space-ext4", ours), 4 << 20, false, inBytes},
@@ -42,6 +49,15 @@ func ratio(key, of, to string) func(figures) (float64, bool) {
 		a, ok := f[key].median(of)
 		b, yes := f[key].median(to)
 		return a / b, ok && yes
+	}
+}
+
+// difference of the medians of two candidates.
+func difference(key, of, from string) func(figures) (float64, bool) {
+	return func(f figures) (float64, bool) {
+		a, ok := f[key].median(of)
+		b, yes := f[key].median(from)
+		return a - b, ok && yes
 	}
 }
 
