@@ -17,7 +17,9 @@ fail() {
 # start makes the store with a tree and two checkpoints.
 start() {
 	rm -rf hashes sums
-	mkdir -p hashes sums
+	mkdir -p hashes sums "$HOME/.agentfs"
+	# More checkpoints are made than are kept by themselves, and all are compared.
+	test -e "$HOME/.agentfs/config.toml" || printf '[checkpoints]\nauto_prune = false\n' >"$HOME/.agentfs/config.toml"
 	agentfs init myapp --size 256M >/dev/null
 	mktree -packages 5 myapp
 	save
