@@ -136,6 +136,9 @@ func (a *app) restore(ctx context.Context, how manner, args []string) error {
 	if err := r.look(ctx, name, v); err != nil {
 		return err
 	}
+	if err := r.checkInPlace(ctx); err != nil {
+		return err
+	}
 	leftovers, err := r.save(ctx)
 	if err != nil {
 		return err
@@ -230,27 +233,16 @@ func (r *restoring) look(ctx context.Context, name, v string) error {
 		return err
 	}
 	r.mounted = images[r.store.BundlePath].MountPath != ""
-	if r.store.Status != record.StoreReady {
-		if err := r.repair(ctx, r.rec, r.store); err != nil {
-			return err
-		}
-		if err := errors.Join(find(), func() (err error) { r.mounted, err = r.isMounted(ctx, r.store); return err }()); err != nil {
-			return err
-		}
-	}
-	return r.prepare(ctx)
-}
-
-// prepare refuses what can be seen not to work before anything is done.
-func (r *restoring) prepare(ctx context.Context) (err error) {
-	if !r.how.inPlace {
+	if r.store.Status == record.StoreReady {
 		return nil
 	}
-	if !r.mounted {
-		return r.mustBeMounted(ctx, r.store)
+	if err := r.repair(ctx, r.rec, r.store); err != nil {
+		return err
 	}
-	r.how.paths, err = r.inTree(r.store, r.how.paths)
-	return err
+	if r.mounted, err = r.isMounted(ctx, r.store); err != nil {
+		return err
+	}
+	return find()
 }
 
 // save saves the present.

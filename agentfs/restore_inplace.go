@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -36,6 +38,32 @@ func (r *restoring) inUse(cause error) error {
 		return nil
 	}
 	return &busyError{"In use by " + who + ": restoring in place..."}
+}
+
+// checkInPlace refuses what can be seen not to work in place, before anything is done:
+// a store that is not mounted, a path that is in neither tree.
+func (r *restoring) checkInPlace(ctx context.Context) (err error) {
+	if !r.how.inPlace {
+		return nil
+	}
+	if !r.mounted {
+		return r.mustBeMounted(ctx, r.store)
+	}
+	if r.how.paths, err = r.inTree(r.store, r.how.paths); err != nil {
+		return err
+	}
+	var gone []string
+	for _, p := range r.how.paths {
+		if _, err := os.Lstat(filepath.Join(r.store.MountPath, p)); err != nil {
+			gone = append(gone, p)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	s := sides{store: r.store, from: r.to}
+	_, err = r.run.List(ctx, nil, s.compare(true, []string{"--no-renames"}, gone))
+	return err
 }
 
 // inPlace makes the mounted tree, or paths in it, like the checkpoint's. The store is
