@@ -119,10 +119,10 @@ type View struct {
 // AllChanged is the whole of View.Changed where it is not known what has changed.
 const AllChanged = "all\n"
 
-// Tree is the directory of a checkpoint's tree.
+// Tree is the directory of a checkpoint's tree: one of the two.
 type Tree struct {
-	Path string   // for this process
-	Root *os.File // where not nil, what other processes must inherit to reach it
+	Path string
+	Root *os.File // what processes must inherit to reach it
 }
 
 // CreateParams are the facts of a new bundle.

@@ -5,7 +5,6 @@ package linux
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -43,7 +42,7 @@ func (e Engine) Aside(ctx context.Context, path string, p engine.AsideParams, ru
 		if err != nil {
 			return wrap("attach", dir, err)
 		}
-		v.Trees = append(v.Trees, engine.Tree{Path: fmt.Sprintf("/proc/self/fd/%d", root.Fd()), Root: root})
+		v.Trees = append(v.Trees, engine.Tree{Root: root})
 		devices = append(devices, device)
 	}
 	asideMounted.Reach()

@@ -17,6 +17,8 @@ const (
 	extentMagic  = 0xF30A
 	extentHeader = 12 // bytes, and so is each extent
 	mostExtents  = 4  // that an inode has room for
+
+	incompatRecover = 0x4 // the journal is to be replayed
 )
 
 // prefetchJournal has the kernel read the journal in large pieces. A mount that
@@ -31,6 +33,9 @@ func (d *loopDevice) prefetchJournal() {
 	sb := make([]byte, 1024)
 	if _, err := f.ReadAt(sb, sbAt); err != nil || le.Uint16(sb[sbMagic:]) != 0xEF53 {
 		return
+	}
+	if le.Uint32(sb[sbIncompat:])&incompatRecover == 0 {
+		return // it is empty, as after every detach
 	}
 	blockSize := int64(1024) << min(le.Uint32(sb[sbLogBlockSize:]), 6)
 	tree := sb[sbJournal : sbJournal+extentHeader*(1+mostExtents)]

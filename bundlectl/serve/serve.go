@@ -171,11 +171,10 @@ func (s *server) clean() (err error) {
 	s.names.Lock()
 	defer s.names.Unlock()
 	name := filepath.Base(s.cfg.Log)
-	if s.handedOver {
-		name = oldLog(name)
-	} else {
-		err = s.run.Remove(filepath.Base(s.cfg.Socket))
+	if s.handedOver { // what was refused since then is of no use to anybody
+		return s.run.Remove(oldLog(name))
 	}
+	err = s.run.Remove(filepath.Base(s.cfg.Socket))
 	if st, e := s.run.Stat(name); e == nil && st.Size() == 0 {
 		err = errors.Join(err, s.run.Remove(name))
 	}
