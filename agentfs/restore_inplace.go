@@ -81,14 +81,11 @@ func (r *restoring) inPlace(ctx context.Context) error {
 		return r.halfway(context.WithoutCancel(ctx), err)
 	}
 	applyDone.Reach()
-	if err := rec.Get("applied", &r.applied); err != nil {
-		return err
-	}
-	if err := r.settle(context.WithoutCancel(ctx)); err != nil {
+	if err := r.markReady(context.WithoutCancel(ctx), r.store.Name); err != nil {
 		return err
 	}
 	applySettled.Reach()
-	return nil
+	return rec.Get("applied", &r.applied)
 }
 
 // apply makes the stage that does it.
@@ -102,15 +99,15 @@ func (r *restoring) apply() pipeline.Stage {
 	return s.aside(words...).Showing(r.io.Err)
 }
 
-// settle marks the store whole again.
-func (r *restoring) settle(ctx context.Context) error {
-	return r.run.Exec(ctx, nil, pipeline.Tool("cpdb", "store", "set", r.store.Name, "--status", record.StoreReady))
+// markReady ends the mark of a restore in place.
+func (a *app) markReady(ctx context.Context, name string) error {
+	return a.run.Exec(ctx, nil, pipeline.Tool("cpdb", "store", "set", name, "--status", record.StoreReady))
 }
 
 // halfway says where a restore in place that failed has left the files, and how to
 // get out of there.
 func (r *restoring) halfway(ctx context.Context, cause error) error {
-	if err := r.settle(ctx); err != nil {
+	if err := r.markReady(ctx, r.store.Name); err != nil {
 		return errors.Join(cause, err)
 	}
 	cause = r.report(cause)
@@ -126,8 +123,7 @@ func (a *app) cutShort(ctx context.Context, st record.Store) error {
 	if err != nil {
 		return err
 	}
-	set := pipeline.Tool("cpdb", "store", "set", st.Name, "--status", record.StoreReady)
-	if err := a.run.Exec(context.WithoutCancel(ctx), nil, set); err != nil {
+	if err := a.markReady(context.WithoutCancel(ctx), st.Name); err != nil {
 		return err
 	}
 	saved := "a checkpoint \"pre-restore\""
