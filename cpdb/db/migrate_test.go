@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -85,7 +86,7 @@ func checkFixtureCheckpoints(t *testing.T, d *DB, version int) {
 		Message: "before risky refactor", Method: "link", Bands: 87, Bytes: 681574400, ChangedBands: 3,
 		CreatedAt: c.CreatedAt, DurationMS: 61.64, Pinned: version >= 2,
 	}
-	if *c != want || c.CreatedAt.Year() != 2026 {
+	if !reflect.DeepEqual(*c, want) || c.CreatedAt.Year() != 2026 {
 		t.Errorf("checkpoint %+v", *c)
 	}
 }

@@ -52,6 +52,8 @@ type Verb struct {
 	Split bool
 	// Hidden keeps an internal verb out of the list.
 	Hidden bool
+	// Own says that the flags are for the verb alone, not for the verbs below it.
+	Own bool
 }
 
 // Main runs the tool and exits with its status.
@@ -182,6 +184,9 @@ func (t *tree) sort(top *node, args []string) ([]string, error) {
 	}
 	out := append([]string{"--"}, rest...)
 	for n := at; n != nil; n = n.parent {
+		if n != at && n.Own && len(flags[n]) > 0 {
+			return nil, usage(at, "%s: flag %s belongs to %s alone", at.path(), flags[n][0], n.path())
+		}
 		out = append(flags[n], out...)
 		if n.parent != nil {
 			out = append([]string{n.Name}, out...)
@@ -200,7 +205,7 @@ func (t *tree) flag(at, top *node, args []string) (*node, []string, error) {
 	case "fault-points":
 		return nil, nil, t.print(strings.Join(append(fault.Names(), ""), "\n"))
 	}
-	for n := at; n != nil; n = n.parent {
+	for n := at; n != nil; n = n.above() {
 		f := n.ff.FlagSet.Lookup(name)
 		if f == nil {
 			continue
@@ -217,7 +222,7 @@ func (t *tree) flag(at, top *node, args []string) (*node, []string, error) {
 		return nil, nil, t.print(fmt.Sprintf("%s %s\n", top.Name, Version))
 	}
 	err := usage(at, "%s: unknown flag %s", at.path(), args[0])
-	if near := nearest(name, at.flagNames()); near != "" {
+	if near := Nearest(name, at.flagNames()); near != "" {
 		return nil, nil, err.WithHint("did you mean --%s?", near)
 	}
 	return nil, nil, err
@@ -247,7 +252,7 @@ func (n *node) verb(word string) (*node, error) {
 		return nil, nil
 	}
 	err := usage(n, "%s: unknown verb %q", n.path(), word)
-	if near := nearest(word, names); near != "" {
+	if near := Nearest(word, names); near != "" {
 		return nil, err.WithHint("did you mean '%s %s'?", n.path(), near)
 	}
 	return nil, err
@@ -255,10 +260,17 @@ func (n *node) verb(word string) (*node, error) {
 
 func (n *node) flagNames() []string {
 	var names []string
-	for ; n != nil; n = n.parent {
+	for ; n != nil; n = n.above() {
 		n.ff.FlagSet.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	}
 	return names
+}
+
+// above is the next verb up whose flags are for this one too.
+func (n *node) above() *node {
+	for n = n.parent; n != nil && n.Own; n = n.parent {
+	}
+	return n
 }
 
 // path is the verb as it is typed: "agentfs checkpoint create".

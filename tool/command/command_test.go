@@ -36,6 +36,9 @@ func testTool(out *string) *Verb {
 					{Name: "create", Args: "[MESSAGE]", Short: "make one", Max: 1, Run: say("create"),
 						Flags: func(fs *flag.FlagSet) { fs.StringVar(&message, "message", "", "`text`") }},
 				}},
+			{Name: "log", Short: "log", Own: true, Run: say("log"),
+				Flags: func(fs *flag.FlagSet) { fs.BoolVar(&auto, "brief", false, "be brief") },
+				Verbs: []*Verb{{Name: "clear", Short: "clear", Run: say("clear")}}},
 			{Name: "run", Args: "-- CMD", Short: "run", Min: 1, Max: -1, Run: say("run")},
 			{Name: "secret", Short: "hidden", Hidden: true, Run: say("secret")},
 		},
@@ -94,6 +97,23 @@ func TestMisuse(t *testing.T) {
 		if code != status.Usage || stderr != want || ran != "" || stdout != "" {
 			t.Errorf("%s: status %d, ran %q, said %q%q; want %q", line, code, ran, stdout, stderr, want)
 		}
+	}
+}
+
+func TestFlagsOfOneVerbAlone(t *testing.T) {
+	if code, ran, _, _ := runTest("log", "--brief"); code != 0 || !strings.Contains(ran, "auto=true") {
+		t.Errorf("log --brief: status %d, %s", code, ran)
+	}
+	for line, want := range map[string]string{
+		"log clear --brief": "unknown flag --brief",
+		"log --brief clear": "flag --brief belongs to agentfs log alone",
+	} {
+		if code, ran, _, stderr := runTest(strings.Fields(line)...); code != 2 || ran != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %s %s", line, code, ran, stderr)
+		}
+	}
+	if _, _, stdout, _ := runTest("log", "clear", "-h"); strings.Contains(stdout, "brief") {
+		t.Errorf("help of log clear names --brief:\n%s", stdout)
 	}
 }
 

@@ -24,7 +24,7 @@ func (n *node) help() string {
 		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(n.Long))
 	}
 	n.helpVerbs(&b)
-	for m := n; m != nil; m = m.parent {
+	for m := n; m != nil; m = m.above() {
 		helpFlags(&b, m)
 	}
 	return b.String()
@@ -101,9 +101,9 @@ func writeRows(b *strings.Builder, rows [][2]string) {
 	}
 }
 
-// nearest gives the name that differs from word in the fewest letters, or ""
+// Nearest gives the name that differs from word in the fewest letters, or ""
 // if none is near: more than a third of its letters would have to change.
-func nearest(word string, names []string) string {
+func Nearest(word string, names []string) string {
 	best, least := "", len(word)/3+2
 	for _, name := range names {
 		if d := distance(word, name); d < least {

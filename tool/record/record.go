@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type Store struct {
 	Checkpoints int64      `json:"checkpoints"`           // how many are ready
 	Latest      int64      `json:"latest"`                // the newest ready version, 0 for none
 	ForkedFrom  string     `json:"forked_from,omitempty"` // "myapp v3": the checkpoint that it began as; absent where it began empty
+	Base        int64      `json:"base"`                  // the version that the present came from: the latest, or the one restored since; 0 for none
 }
 
 // The states of a store. All but ready are leftovers of a command that is
@@ -51,7 +53,8 @@ type Checkpoint struct {
 	ID           int64     `json:"id"`            // row number
 	StoreID      string    `json:"store_id"`      // the store's id
 	Version      int64     `json:"version"`       // 4 for v4; counts up per store, never reused
-	Parent       int64     `json:"parent"`        // the newest ready version when it was begun, 0 for none
+	Parent       int64     `json:"parent"`        // the version that it came from, see Store.Base; 0 for none in this store
+	ParentID     int64     `json:"parent_id"`     // its row; of another store for the first one of a fork; 0 for none
 	Dir          string    `json:"dir"`           // absolute path of the directory of bands
 	Message      string    `json:"message"`       // free text, may be empty
 	Status       string    `json:"status"`        // one of the Checkpoint… constants
@@ -59,16 +62,41 @@ type Checkpoint struct {
 	Method       string    `json:"method"`        // how the bands were cloned, see Clone
 	Bands        int64     `json:"bands"`         // bands in it
 	Bytes        int64     `json:"bytes"`         // the sum of their lengths
-	ChangedBands int64     `json:"changed_bands"` // of them, not shared with the parent
+	ChangedBands int64     `json:"changed_bands"` // of them, not shared with the one made before
 	DurationMS   float64   `json:"duration_ms"`   // from begin to commit
 	Pinned       bool      `json:"pinned"`        // never pruned
+	Causality
+	Index        string `json:"index"`         // whether its changes are known, one of the Index… constants
+	Changes      int64  `json:"changes"`       // indexed: paths that differ from the parent
+	LinesAdded   int64  `json:"lines_added"`   // indexed: in all of them together
+	LinesDeleted int64  `json:"lines_deleted"` //
 }
+
+// Causality says why there is a checkpoint: what its changes since the parent were
+// made by or, with Before, what was about to be done when it was made. All of it is
+// as the caller told it.
+type Causality struct {
+	Agent   string            `json:"agent,omitempty"`   // "claude-code"; empty for a person
+	Action  string            `json:"action,omitempty"`  // a tool, "Edit", or an event, "Stop"
+	Session string            `json:"session,omitempty"` // the agent's name for its session
+	Prompt  string            `json:"prompt,omitempty"`  // what the person had asked for
+	Before  bool              `json:"before,omitempty"`  // made before the action: what changed was not its doing
+	Meta    map[string]string `json:"meta,omitempty"`    // whatever else the caller wants to keep
+}
+
+// Whether the changes of a checkpoint are known.
+const (
+	IndexNone = ""     // not looked at yet
+	IndexDone = "done" // the list is complete
+	IndexLost = "lost" // it cannot be made any more, or could not be made
+)
 
 // The states of a checkpoint.
 const (
 	CheckpointPending  = "pending"  // bands perhaps incomplete; swept if its maker died
 	CheckpointReady    = "ready"    // complete
 	CheckpointDeleting = "deleting" // bands perhaps partly gone; swept
+	CheckpointPruned   = "pruned"   // bands gone, its changes and why they were made are still known
 )
 
 // Clone is what bandclone made. Key "clone".
@@ -111,6 +139,29 @@ type Change struct {
 	Binary       bool     `json:"binary,omitempty"`        // a file whose content differs and is no text, or too long to be counted
 	LinesAdded   *int     `json:"lines_added,omitempty"`   // text files whose content differs: lines in B that A lacks
 	LinesDeleted *int     `json:"lines_deleted,omitempty"` // and lines in A that B lacks
+	Hunks        []Hunk   `json:"hunks,omitempty"`         // kind modified, of text, where asked for: which lines, in order
+}
+
+// Hunk says that the lines of A from OldStart on, OldLines of them, became those of B
+// from NewStart on, NewLines of them. Lines count from 0. As JSON: [3,1,3,2].
+type Hunk struct{ OldStart, OldLines, NewStart, NewLines int }
+
+// MarshalJSON writes the four numbers as an array.
+func (h Hunk) MarshalJSON() ([]byte, error) {
+	return json.Marshal([4]int{h.OldStart, h.OldLines, h.NewStart, h.NewLines})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (h *Hunk) UnmarshalJSON(data []byte) error {
+	var n []int
+	if err := json.Unmarshal(data, &n); err != nil {
+		return err
+	}
+	if len(n) != 4 || slices.Min(n) < 0 {
+		return fmt.Errorf("bad hunk %s: want four numbers from 0 on", data)
+	}
+	*h = Hunk{n[0], n[1], n[2], n[3]}
+	return nil
 }
 
 // The kinds of a change.
@@ -131,6 +182,13 @@ type Applied struct {
 	Metadata   int64   `json:"metadata"`    // paths of which only metadata was another
 	Bytes      int64   `json:"bytes"`       // of data that was written
 	DurationMS float64 `json:"duration_ms"` // comparison included
+}
+
+// Lines are lines of a file that have one origin. Key "lines", written by treediff
+// blame.
+type Lines struct {
+	First int `json:"first"` // counted from 1
+	Last  int `json:"last"`  // included
 }
 
 // Record is one JSON object with its keys in the order in which they arrived.
@@ -165,20 +223,31 @@ func Input(ctx context.Context, r io.Reader, told bool) (*Record, error) {
 	if told {
 		return New(), nil
 	}
+	return await(ctx, func() (*Record, error) { return Read(r) })
+}
+
+// InputAll gives the list on standard input. An interrupt ends the wait for it.
+func InputAll(ctx context.Context, r io.Reader) ([]*Record, error) {
+	return await(ctx, func() ([]*Record, error) { return ReadAll(r) })
+}
+
+// await calls read, and leaves it alone when the context ends.
+func await[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type result struct {
-		rec *Record
-		err error
+		value T
+		err   error
 	}
 	done := make(chan result, 1)
 	go func() {
-		rec, err := Read(r)
-		done <- result{rec, err}
+		value, err := read()
+		done <- result{value, err}
 	}()
 	select {
 	case got := <-done:
-		return got.rec, got.err
+		return got.value, got.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 
@@ -226,6 +295,14 @@ func (rec *Record) Get(key string, into any) error {
 	return nil
 }
 
+// Without gives the record without a key.
+func (rec *Record) Without(key string) *Record {
+	rest := &Record{keys: slices.Clone(rec.keys), values: maps.Clone(rec.values)}
+	rest.keys = slices.DeleteFunc(rest.keys, func(k string) bool { return k == key })
+	delete(rest.values, key)
+	return rest
+}
+
 // Set puts value under key. Where both the old and the new value are objects,
 // the fields of the old one that the new one's type does not have are kept:
 // a field left out because it is empty does not come back from the old value.
@@ -251,9 +328,11 @@ func fieldNames(value any) []string {
 		return nil
 	}
 	var names []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names = append(names, name)
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.Anonymous { // the fields of one that is embedded follow it
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			names = append(names, name)
+		}
 	}
 	return names
 }

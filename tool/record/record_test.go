@@ -3,8 +3,10 @@ package record
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +70,22 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
+func TestWithout(t *testing.T) {
+	rec, err := Read(strings.NewReader(`{"a":1,"b":2,"c":3}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := rec.Without("b").Without("nothing")
+	if err := rest.Set("d", 4); err != nil {
+		t.Fatal(err)
+	}
+	for want, rec := range map[string]*Record{`{"a":1,"c":3,"d":4}`: rest, `{"a":1,"b":2,"c":3}`: rec} {
+		if got, err := json.Marshal(rec); err != nil || string(got) != want {
+			t.Errorf("got %s, %v; want %s", got, err, want)
+		}
+	}
+}
+
 func TestInputEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
@@ -75,6 +93,9 @@ func TestInputEndsWithTheContext(t *testing.T) {
 	defer w.Close()
 	if _, err := Input(ctx, r, false); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
+	}
+	if _, err := InputAll(ctx, r); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a list: got %v", err)
 	}
 }
 
@@ -106,4 +127,40 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("store lost: %v %v", s, err)
 		}
 	})
+}
+
+func TestHunk(t *testing.T) {
+	in := Change{Hunks: []Hunk{{3, 1, 3, 2}, {9, 0, 10, 4}}}
+	text, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte(`"hunks":[[3,1,3,2],[9,0,10,4]]`)) {
+		t.Errorf("hunks are written as %s", text)
+	}
+	var out Change
+	if err := json.Unmarshal(text, &out); err != nil || !slices.Equal(out.Hunks, in.Hunks) {
+		t.Errorf("read back: %v, %v", out.Hunks, err)
+	}
+	for _, bad := range []string{`[1,2,3]`, `[1,2,3,4,5]`, `[1,2,3,-4]`, `{}`, `[1,2,3,1e99]`} {
+		if json.Unmarshal([]byte(bad), new(Hunk)) == nil {
+			t.Errorf("%s is taken for a hunk", bad)
+		}
+	}
+}
+
+// A field that is left out because it is empty does not come back from the old
+// value, also one of a struct that is embedded.
+func TestSetKnowsEmbeddedFields(t *testing.T) {
+	rec, err := Read(strings.NewReader(`{"checkpoint":{"agent":"x","extra":1}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.Set("checkpoint", Checkpoint{Version: 2}); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := json.Marshal(rec)
+	if bytes.Contains(text, []byte(`"agent"`)) || !bytes.Contains(text, []byte(`"extra":1`)) {
+		t.Errorf("have %s", text)
+	}
 }
