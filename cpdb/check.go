@@ -22,7 +22,7 @@ func check(a *app) *command.Verb {
 changes nothing. The kinds of problems:
 
   corrupt   SQLite finds the file damaged
-  leftover  a store or checkpoint is not ready: its command runs or has died
+  leftover  one that is neither ready nor pruned: its command runs or has died
   missing   a ready one whose files are gone
   orphan    a directory without a row
   version   the next version is one that was used

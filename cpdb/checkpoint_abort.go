@@ -15,12 +15,14 @@ func checkpointAbort(a *app) *command.Verb {
 	v := &abortVerb{app: a}
 	return &command.Verb{
 		Name:  "abort",
-		Short: "remove the row of a checkpoint that is not ready",
-		Long: `The last step of deleting a checkpoint, and what becomes of one that failed. A
-ready one is refused: mark it first with rm.
+		Short: "end a checkpoint that is pending or deleting",
+		Long: `The last step of deleting a checkpoint, and what becomes of one that failed. Any
+other is refused: mark it first with rm. Its row goes, and its children become its
+parent's, with changes that are to be found out anew. After rm --prune the row stays
+as pruned: log, search, trace and change list still know it.
 
 in:  checkpoint, unless --store and --version are given
-out: the same, checkpoint as it was`,
+out: the same, checkpoint as it was, or pruned`,
 		Flags: v.flags,
 		Run:   v.run,
 	}

@@ -19,7 +19,7 @@ func checkpointCommit(a *app) *command.Verb {
 	return &command.Verb{
 		Name:  "commit",
 		Short: "make a pending checkpoint ready",
-		Long: `The checkpoint is durable when the record is out.
+		Long: `The checkpoint is durable when the record is out. It is the store's base then.
 
 in:  checkpoint and clone, unless --store and --version are given
 out: the same, checkpoint ready`,

@@ -5,7 +5,6 @@ import (
 	"flag"
 
 	"agentfs.internal/tool/command"
-	"agentfs.internal/tool/status"
 )
 
 type listVerb struct {
@@ -24,7 +23,7 @@ func checkpointList(a *app) *command.Verb {
 		Flags: func(fs *flag.FlagSet) {
 			optional(fs, &v.store, "store", "`name` of the store")
 			fs.IntVar(&v.limit, "limit", 0, "at most so many; 0: no limit")
-			fs.BoolVar(&v.all, "all", false, "those that are not ready, too")
+			fs.BoolVar(&v.all, "all", false, "those that are pending, deleting or pruned, too")
 		},
 		Run: v.run,
 	}
@@ -35,8 +34,8 @@ func (v *listVerb) run(ctx context.Context, stdio command.IO, _ []string) error 
 	if err != nil {
 		return err
 	}
-	if v.limit < 0 {
-		return status.Errorf(status.Usage, "bad --limit %d: want a number from 0 on", v.limit)
+	if err := notNegative("limit", v.limit); err != nil {
+		return err
 	}
 	d, err := v.open(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 type rmVerb struct {
 	*app
 	store *string
+	prune bool
 }
 
 func checkpointRm(a *app) *command.Verb {
@@ -20,7 +21,8 @@ func checkpointRm(a *app) *command.Verb {
 		Args:  "vN",
 		Short: "mark a checkpoint as being deleted",
 		Long: `The first step of deleting one: the row goes with abort, once the files are
-gone. Whatever comes between, the checkpoint is no longer found.
+gone. Whatever comes between, the checkpoint is no longer found. With --prune the
+row stays then, as history: what it changed, and why it was made.
 
 in:  nothing
 out: store, checkpoint (deleting)`,
@@ -28,6 +30,7 @@ out: store, checkpoint (deleting)`,
 		Max: 1,
 		Flags: func(fs *flag.FlagSet) {
 			optional(fs, &v.store, "store", "`name` of the store")
+			fs.BoolVar(&v.prune, "prune", false, "keep its history")
 		},
 		Run: v.run,
 	}
@@ -43,7 +46,7 @@ func (v *rmVerb) run(ctx context.Context, stdio command.IO, args []string) error
 		return err
 	}
 	defer d.Close()
-	s, c, err := d.MarkDeleting(ctx, store, args[0])
+	s, c, err := d.MarkDeleting(ctx, store, args[0], v.prune)
 	if err != nil {
 		return err
 	}

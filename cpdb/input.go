@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -94,6 +96,18 @@ func write(w io.Writer, rec *record.Record, pairs ...any) error {
 		}
 	}
 	return rec.Write(w)
+}
+
+// writeLines writes a long list: one record a line.
+func writeLines[T any](w io.Writer, list []T) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	enc := json.NewEncoder(out)
+	for _, v := range list {
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
 }
 
 // writeAll writes a list: one record with one key a line.

@@ -7,15 +7,21 @@
 //	cpdb store add NAME [--bundle PATH] [--mount PATH] [--size BYTES] [--forked-from TEXT] [--status S]
 //	cpdb store get NAME | --mount PATH
 //	cpdb store list [--all]
-//	cpdb store set [NAME] [--mount PATH] [--status S] [--mounted=true|false] [--size BYTES]
+//	cpdb store set [NAME] [--mount PATH] [--status S] [--mounted=true|false] [--size BYTES] [--base vN]
 //	cpdb store rm [NAME]
-//	cpdb checkpoint begin --store NAME [--message TEXT]
+//	cpdb checkpoint begin --store NAME [--message TEXT] [--agent A] [--action A] [--session S] [--prompt TEXT] [--before] [--meta K=V …]
 //	cpdb checkpoint commit [--store NAME --version vN [--method M] [--bands N] [--bytes N] [--changed-bands N]]
 //	cpdb checkpoint abort [--store NAME --version vN]
 //	cpdb checkpoint get --store NAME vN [--all]
 //	cpdb checkpoint list --store NAME [--limit N] [--all]
 //	cpdb checkpoint set --store NAME vN --pinned=true|false
-//	cpdb checkpoint rm --store NAME vN
+//	cpdb checkpoint rm --store NAME vN [--prune]
+//	cpdb change todo --store NAME
+//	cpdb change add --store NAME vN [--parent-id ID] [--lost]
+//	cpdb change list --store NAME vN
+//	cpdb log --store NAME [--agent A] [--action A] [--session S] [--since TIME] [--until TIME] [--limit N] [--paths N] [-- PATH…]
+//	cpdb search --store NAME [--limit N] TEXT
+//	cpdb trace --store NAME [--at vN] -- PATH
 //	cpdb check [--store NAME]
 //
 // A verb that is not told what to work on by its flags and arguments reads one
@@ -72,6 +78,10 @@ func tree() *command.Verb {
 				checkpointBegin(a), checkpointCommit(a), checkpointAbort(a),
 				checkpointGet(a), checkpointList(a), checkpointSet(a), checkpointRm(a),
 			}},
+			{Name: "change", Short: "work on what checkpoints changed", Verbs: []*command.Verb{
+				changeTodo(a), changeAdd(a), changeList(a),
+			}},
+			history(a), search(a), trace(a),
 			check(a),
 		},
 	}

@@ -25,7 +25,8 @@ func storeAdd(a *app) *command.Verb {
 		Short: "make the row of a new store",
 		Long: `Makes the database, too, where there is none. A name is 1 to 64 letters,
 digits, dots, dashes and underscores, a letter or a digit first. No two stores
-share a mount path or the directory of their bundle.
+share a mount path or the directory of their bundle. The base of a fork is the
+checkpoint that it began as.
 
 in:  nothing
 out: store`,

@@ -32,7 +32,8 @@ out: store as it is then`,
 func (v *storeSetVerb) flags(fs *flag.FlagSet) {
 	c := &v.change
 	optional(fs, &c.MountPath, "mount", "`path` to mount it at")
-	optional(fs, &c.Status, "status", "`state`: creating, ready, restoring or deleting")
+	optional(fs, &c.Status, "status", "`state`: creating, ready, restoring, applying or deleting")
+	optional(fs, &c.Base, "base", "the checkpoint that the present came from, as in `v4`: after a restore")
 	fs.BoolFunc("mounted", "mounted just now; =false: not mounted", func(s string) error {
 		mounted, err := strconv.ParseBool(s)
 		c.Mounted = &mounted

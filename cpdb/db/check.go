@@ -19,7 +19,7 @@ type Problem struct {
 // The kinds of problems.
 const (
 	KindCorrupt  = "corrupt"  // SQLite finds the file damaged, or a row without its store
-	KindLeftover = "leftover" // a store or checkpoint that is not ready: a command is running or has died
+	KindLeftover = "leftover" // neither ready nor pruned: a command is running or has died
 	KindMissing  = "missing"  // a ready row whose files are gone: a loss
 	KindOrphan   = "orphan"   // files without a row
 	KindVersion  = "version"  // the next version is one that was used
@@ -99,6 +99,7 @@ func (d *DB) checkStore(s *record.Store) ([]Problem, error) {
 	}
 	for _, c := range list {
 		switch {
+		case c.Status == record.CheckpointPruned: // its files are gone as they should be
 		case c.Status != record.CheckpointReady:
 			found = append(found, Problem{KindLeftover, s.Name, c.Version, c.Dir, "checkpoint is " + c.Status})
 		case !isDir(c.Dir):

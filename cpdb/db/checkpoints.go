@@ -3,6 +3,8 @@ package db
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -13,8 +15,6 @@ import (
 var (
 	beginSteps  = defineSteps("checkpoint.begin")
 	commitSteps = defineSteps("checkpoint.commit")
-	abortSteps  = defineSteps("checkpoint.abort")
-	markSteps   = defineSteps("checkpoint.rm")
 	pinSteps    = defineSteps("checkpoint.set")
 )
 
@@ -22,11 +22,14 @@ var (
 type Begun struct {
 	Store      *record.Store
 	Checkpoint *record.Checkpoint   // pending
-	Leftovers  []*record.Checkpoint // older ones that are not ready
+	Leftovers  []*record.Checkpoint // older ones that are pending or deleting
 }
 
-// Begin allots the next version of a ready store to a pending checkpoint.
-func (d *DB) Begin(ctx context.Context, store, message string) (*Begun, error) {
+const unfinished = "status IN ('pending', 'deleting')" // in the words of the index for it
+
+// Begin allots the next version of a ready store to a pending checkpoint, whose
+// parent is the store's base. A session goes on with the prompt that it had.
+func (d *DB) Begin(ctx context.Context, store, message string, why record.Causality) (*Begun, error) {
 	var b Begun
 	if err := d.exec("PRAGMA synchronous = NORMAL"); err != nil { // saves a flush, see the package's comment
 		return nil, explain(err, d.path)
@@ -39,19 +42,35 @@ func (d *DB) Begin(ctx context.Context, store, message string) (*Begun, error) {
 			return status.Errorf(status.General, "store %q is %s", store, b.Store.Status).
 				WithHint("wait for the command that is at it; if it has died: agentfs open %s", store)
 		}
-		if b.Leftovers, err = d.checkpoints("WHERE store_id = ? AND status <> 'ready' ORDER BY version", b.Store.ID); err != nil {
+		if b.Leftovers, err = d.checkpoints("WHERE store_id = ? AND "+unfinished+" ORDER BY version", b.Store.ID); err != nil {
 			return err
 		}
-		b.Checkpoint, err = d.insertPending(b.Store, message)
+		if why.Session != "" && why.Prompt == "" {
+			if why.Prompt, err = d.promptOf(b.Store.ID, why.Session); err != nil {
+				return err
+			}
+		}
+		b.Checkpoint, err = d.insertPending(b.Store, message, why)
 		return err
 	})
 	return &b, err
 }
 
-func (d *DB) insertPending(s *record.Store, message string) (*record.Checkpoint, error) {
+// promptOf gives the last prompt of a session, "" where it had none.
+func (d *DB) promptOf(storeID, session string) (prompt string, err error) {
+	err = d.queryRow(`SELECT prompt FROM checkpoints WHERE store_id = ? AND session = ? AND session <> '' AND prompt <> ''
+		ORDER BY version DESC LIMIT 1`, storeID, session).Scan(&prompt)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return prompt, err
+}
+
+func (d *DB) insertPending(s *record.Store, message string, why record.Causality) (*record.Checkpoint, error) {
 	c := record.Checkpoint{
 		StoreID:   s.ID,
-		Parent:    s.Latest,
+		Parent:    s.Base,
+		Causality: why,
 		Message:   message,
 		Status:    record.CheckpointPending,
 		CreatedAt: now(),
@@ -61,9 +80,15 @@ func (d *DB) insertPending(s *record.Store, message string) (*record.Checkpoint,
 	if err := d.exec("UPDATE stores SET next_version = ? WHERE id = ?", s.NextVersion, s.ID); err != nil {
 		return nil, err
 	}
-	err := d.queryRow(`INSERT INTO checkpoints (store_id, version, parent, dir, message, status, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-		c.StoreID, c.Version, c.Parent, c.Dir, c.Message, c.Status, c.CreatedAt.UnixMicro()).Scan(&c.ID)
+	meta, err := newMetaText(c.Meta)
+	if err != nil {
+		return nil, err
+	}
+	err = d.queryRow(`INSERT INTO checkpoints (store_id, version, parent, parent_id, dir, message, status, created_at,
+		agent, action, session, prompt, "before", meta)
+		VALUES (?1, ?, ?, (SELECT base_id FROM stores WHERE id = ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id, parent_id`,
+		c.StoreID, c.Version, c.Parent, c.Dir, c.Message, c.Status, c.CreatedAt.UnixMicro(),
+		c.Agent, c.Action, c.Session, c.Prompt, c.Before, meta).Scan(&c.ID, &c.ParentID)
 	return &c, err
 }
 
@@ -115,17 +140,24 @@ func (d *DB) Warm() error {
 	if _, err := d.checkpoint("", 0); err != nil {
 		return explain(err, d.path)
 	}
-	stmt, err := d.conn.PrepareContext(context.Background(), updateReady)
-	if err != nil {
-		return explain(err, d.path)
+	for _, query := range []string{updateReady, updateBase} {
+		stmt, err := d.conn.PrepareContext(context.Background(), query)
+		if err == nil {
+			err = stmt.Close() // which keeps it for its next use
+		}
+		if err != nil {
+			return explain(err, d.path)
+		}
 	}
-	return stmt.Close() // which keeps it for its next use
+	return nil
 }
 
 const updateReady = `UPDATE checkpoints
 	SET status = ?, method = ?, bands = ?, bytes = ?, changed_bands = ?, duration_ms = ? WHERE id = ?`
 
-// Commit makes a pending checkpoint ready.
+const updateBase = "UPDATE stores SET base_id = ? WHERE id = ?"
+
+// Commit makes a pending checkpoint ready: the present comes from it now.
 func (d *DB) Commit(ctx context.Context, at At, clone record.Clone) (c *record.Checkpoint, err error) {
 	err = d.update(ctx, commitSteps, func() error {
 		if c, err = d.find(at); err != nil {
@@ -137,44 +169,12 @@ func (d *DB) Commit(ctx context.Context, at At, clone record.Clone) (c *record.C
 		c.Status = record.CheckpointReady
 		c.Method, c.Bands, c.Bytes, c.ChangedBands = clone.Method, clone.Bands, clone.Bytes, clone.ChangedBands
 		c.DurationMS = max(0, float64(now().Sub(c.CreatedAt).Microseconds())/1000) // a clock may be set back
-		return d.exec(updateReady, c.Status, c.Method, c.Bands, c.Bytes, c.ChangedBands, c.DurationMS, c.ID)
+		if err := d.exec(updateReady, c.Status, c.Method, c.Bands, c.Bytes, c.ChangedBands, c.DurationMS, c.ID); err != nil {
+			return err
+		}
+		return d.exec(updateBase, c.ID, c.StoreID)
 	})
 	return c, err
-}
-
-// Abort removes the row of a checkpoint that is not ready, and gives it as it
-// was.
-func (d *DB) Abort(ctx context.Context, at At) (c *record.Checkpoint, err error) {
-	err = d.update(ctx, abortSteps, func() error {
-		if c, err = d.find(at); err != nil {
-			return err
-		}
-		if c.Status == record.CheckpointReady {
-			return status.Errorf(status.General, "checkpoint v%d is ready", c.Version).
-				WithHint("agentfs checkpoint delete v%d", c.Version)
-		}
-		return d.exec("DELETE FROM checkpoints WHERE id = ?", c.ID)
-	})
-	return c, err
-}
-
-// MarkDeleting marks a checkpoint whose files are about to go.
-func (d *DB) MarkDeleting(ctx context.Context, store, version string) (s *record.Store, c *record.Checkpoint, err error) {
-	err = d.update(ctx, markSteps, func() error {
-		if s, err = d.store(Ref{Name: store}); err != nil {
-			return err
-		}
-		if c, err = d.versionOf(s, version); err != nil {
-			return err
-		}
-		c.Status = record.CheckpointDeleting
-		if err := d.exec("UPDATE checkpoints SET status = ? WHERE id = ?", c.Status, c.ID); err != nil {
-			return err
-		}
-		s, err = d.store(Ref{ID: s.ID}) // its counts have changed
-		return err
-	})
-	return s, c, err
 }
 
 // SetPinned says of a ready checkpoint whether it may be pruned.
@@ -195,11 +195,16 @@ func (d *DB) readyVersion(store, version string) (*record.Store, *record.Checkpo
 	if err != nil {
 		return nil, nil, err
 	}
+	c, err := d.readyVersionOf(s, version)
+	return s, c, err
+}
+
+func (d *DB) readyVersionOf(s *record.Store, version string) (*record.Checkpoint, error) {
 	c, err := d.versionOf(s, version)
 	if err == nil && c.Status != record.CheckpointReady {
-		err = status.Errorf(status.NoCheckpoint, "checkpoint %q not found in store %q: it is %s", version, store, c.Status)
+		err = status.Errorf(status.NoCheckpoint, "checkpoint %q not found in store %q: it is %s", version, s.Name, c.Status)
 	}
-	return s, c, err
+	return c, err
 }
 
 // Checkpoint finds a checkpoint; one that is not ready only with all.
@@ -226,8 +231,11 @@ func (d *DB) Checkpoints(ctx context.Context, store string, all bool, limit int)
 		if err != nil {
 			return err
 		}
-		list, err = d.checkpoints("WHERE store_id = ? AND (? OR status = 'ready') ORDER BY version DESC LIMIT ?",
-			s.ID, all, orNone(limit))
+		which := "AND status = 'ready' "
+		if all {
+			which = ""
+		}
+		list, err = d.checkpoints("WHERE store_id = ? "+which+"ORDER BY version DESC LIMIT ?", s.ID, orNone(limit))
 		return err
 	})
 	return list, err

@@ -82,7 +82,7 @@ func TestDuration(t *testing.T) {
 		-1500 * time.Microsecond: {1.5, 1000},
 		time.Hour:                {0, 0},
 	} {
-		b, err := d.Begin(t.Context(), "x", "")
+		b, err := d.Begin(t.Context(), "x", "", record.Causality{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestLockedForLong(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if _, err := waiter.Begin(ctx, "x", ""); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := waiter.Begin(ctx, "x", "", record.Causality{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 	if took := time.Since(start); took > 5*time.Second {

@@ -28,14 +28,16 @@ func fixture(t *testing.T, version int) (home string) {
 }
 
 // Every schema version ever shipped is opened, brought to the newest and can be
-// worked with: two stores, four checkpoints, one of them deleted.
+// worked with: two stores, four checkpoints, one of them deleted, whose child is its
+// parent's then.
 func TestEverySchemaVersion(t *testing.T) {
 	for version := 1; version <= len(migrations); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			d := open(t, fixture(t, version))
 			checkFixtureStore(t, d, version)
 			checkFixtureCheckpoints(t, d, version)
-			b, err := d.Begin(t.Context(), "myapp", "goes on")
+			checkFixtureHistory(t, d, version)
+			b, err := d.Begin(t.Context(), "myapp", "goes on", record.Causality{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +63,7 @@ func checkFixtureStore(t *testing.T, d *DB, version int) {
 		ID: "87ba644f1df1bc8b0f7638dc0431b015", Name: "myapp", Status: "ready",
 		BundlePath: "/home/someone/.agentfs/stores/myapp/myapp.sparsebundle",
 		MountPath:  "/home/someone/projects/myapp",
-		SizeBytes:  50 << 30, CreatedAt: s.CreatedAt, NextVersion: 5, Checkpoints: 2, Latest: 3,
+		SizeBytes:  50 << 30, CreatedAt: s.CreatedAt, NextVersion: 5, Checkpoints: 2, Latest: 3, Base: 3,
 	}
 	if *s != want {
 		t.Errorf("store %+v", *s)
@@ -81,13 +83,30 @@ func checkFixtureCheckpoints(t *testing.T, d *DB, version int) {
 	}
 	c := list[1]
 	want := record.Checkpoint{
-		ID: 3, StoreID: "87ba644f1df1bc8b0f7638dc0431b015", Version: 3, Parent: 2, Status: "ready",
+		ID: 3, StoreID: "87ba644f1df1bc8b0f7638dc0431b015", Version: 3, Parent: 1, ParentID: 1, Status: "ready",
 		Dir:     "/home/someone/.agentfs/stores/myapp/checkpoints/v3",
 		Message: "before risky refactor", Method: "link", Bands: 87, Bytes: 681574400, ChangedBands: 3,
 		CreatedAt: c.CreatedAt, DurationMS: 61.64, Pinned: version >= 2,
 	}
+	if version >= 3 {
+		want.Index, want.Changes, want.LinesAdded, want.LinesDeleted = record.IndexDone, 1, 7, 3
+	}
 	if !reflect.DeepEqual(*c, want) || c.CreatedAt.Year() != 2026 {
 		t.Errorf("checkpoint %+v", *c)
+	}
+}
+
+// What is indexed in a file of version 3 is found, and what is not, by its message.
+func checkFixtureHistory(t *testing.T, d *DB, version int) {
+	t.Helper()
+	for _, words := range [][]string{{"auth"}, {"risky"}} {
+		list, err := d.Search(t.Context(), "myapp", words, 0)
+		if found := len(list) == 1; err != nil || found != (version >= 3 || words[0] == "risky") {
+			t.Errorf("%q: %d found, %v", words, len(list), err)
+		}
+	}
+	if list, err := d.Trace(t.Context(), "myapp", nil, "src/auth.ts"); err != nil || version >= 3 && len(list[0].Change.Hunks) != 2 {
+		t.Errorf("trace: %v, %v", list, err)
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 func orphanCheckpoints(s *record.Store, list []*record.Checkpoint) []Problem {
 	status := map[int64]string{}
 	for _, c := range list {
-		status[c.Version] = c.Status
+		if c.Status != record.CheckpointPruned { // which has no files any more
+			status[c.Version] = c.Status
+		}
 	}
 	var found []Problem
 	for _, name := range subdirs(checkpointsDir(s)) {

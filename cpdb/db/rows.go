@@ -3,6 +3,7 @@ package db
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -11,15 +12,18 @@ import (
 )
 
 const selectStores = `SELECT id, name, status, bundle_path, mount_path, size_bytes, created_at, mounted_at, next_version,
-	(SELECT count(*) FROM checkpoints c WHERE c.store_id = s.id) -
-	(SELECT count(*) FROM checkpoints c WHERE c.store_id = s.id AND c.status <> 'ready'),
+	(SELECT count(*) FROM checkpoints c WHERE c.store_id = s.id AND c.status = 'ready'),
 	coalesce((SELECT version FROM checkpoints c WHERE c.store_id = s.id AND c.status = 'ready'
-		ORDER BY version DESC LIMIT 1), 0), forked_from
+		ORDER BY version DESC LIMIT 1), 0), forked_from,
+	coalesce((SELECT version FROM checkpoints c WHERE c.id = s.base_id AND c.store_id = s.id), 0)
 	FROM stores s `
 
-const selectCheckpoints = `SELECT id, store_id, version, parent, dir, message, status, created_at,
-	method, bands, bytes, changed_bands, duration_ms, pinned
-	FROM checkpoints `
+const checkpointColumns = `c.id, c.store_id, c.version, c.parent, c.parent_id, c.dir, c.message, c.status, c.created_at,
+	c.method, c.bands, c.bytes, c.changed_bands, c.duration_ms, c.pinned,
+	c.agent, c.action, c.session, c.prompt, c."before", c.meta,
+	c."index", c.changes, c.lines_added, c.lines_deleted`
+
+const selectCheckpoints = "SELECT " + checkpointColumns + " FROM checkpoints c "
 
 // row is what *sql.Row and *sql.Rows have in common.
 type row interface{ Scan(into ...any) error }
@@ -29,7 +33,7 @@ func scanStore(r row) (*record.Store, error) {
 	var created int64
 	var mounted sql.NullInt64
 	err := r.Scan(&s.ID, &s.Name, &s.Status, &s.BundlePath, &s.MountPath, &s.SizeBytes,
-		&created, &mounted, &s.NextVersion, &s.Checkpoints, &s.Latest, &s.ForkedFrom)
+		&created, &mounted, &s.NextVersion, &s.Checkpoints, &s.Latest, &s.ForkedFrom, &s.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -41,16 +45,41 @@ func scanStore(r row) (*record.Store, error) {
 	return &s, nil
 }
 
-func scanCheckpoint(r row) (*record.Checkpoint, error) {
+func scanCheckpoint(r row) (*record.Checkpoint, error) { return scanCheckpointAnd(r) }
+
+// scanCheckpointAnd scans the columns of a checkpoint and those that follow them.
+func scanCheckpointAnd(r row, more ...any) (*record.Checkpoint, error) {
 	var c record.Checkpoint
 	var created int64
-	err := r.Scan(&c.ID, &c.StoreID, &c.Version, &c.Parent, &c.Dir, &c.Message, &c.Status, &created,
-		&c.Method, &c.Bands, &c.Bytes, &c.ChangedBands, &c.DurationMS, &c.Pinned)
+	var meta metaText
+	err := r.Scan(append([]any{&c.ID, &c.StoreID, &c.Version, &c.Parent, &c.ParentID, &c.Dir, &c.Message, &c.Status, &created,
+		&c.Method, &c.Bands, &c.Bytes, &c.ChangedBands, &c.DurationMS, &c.Pinned,
+		&c.Agent, &c.Action, &c.Session, &c.Prompt, &c.Before, &meta,
+		&c.Index, &c.Changes, &c.LinesAdded, &c.LinesDeleted}, more...)...)
 	if err != nil {
 		return nil, err
 	}
 	c.CreatedAt = fromMicro(created)
-	return &c, nil
+	c.Meta, err = meta.parse()
+	return &c, err
+}
+
+// metaText is what the column meta holds: JSON, empty for none.
+type metaText string
+
+func newMetaText(meta map[string]string) (metaText, error) {
+	if len(meta) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(meta)
+	return metaText(text), err
+}
+
+func (t metaText) parse() (meta map[string]string, err error) {
+	if t == "" {
+		return nil, nil
+	}
+	return meta, json.Unmarshal([]byte(t), &meta)
 }
 
 // all reads every row; the list is never nil.
@@ -99,7 +128,12 @@ func (d *DB) stores(where string, args ...any) ([]*record.Store, error) {
 
 // checkpoint gives nil where there is none.
 func (d *DB) checkpoint(storeID string, version int64) (*record.Checkpoint, error) {
-	c, err := scanCheckpoint(d.queryRow(selectCheckpoints+"WHERE store_id = ? AND version = ?", storeID, version))
+	return d.oneCheckpoint("WHERE store_id = ? AND version = ?", storeID, version)
+}
+
+// oneCheckpoint gives nil where there is none.
+func (d *DB) oneCheckpoint(where string, args ...any) (*record.Checkpoint, error) {
+	c, err := scanCheckpoint(d.queryRow(selectCheckpoints+where, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -3,7 +3,9 @@ package db
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/hex"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -46,11 +48,27 @@ func (d *DB) Add(ctx context.Context, s record.Store) (*record.Store, error) {
 		if err := d.refuseClash(&s); err != nil {
 			return err
 		}
-		return d.exec(`INSERT INTO stores (id, name, status, bundle_path, mount_path, size_bytes, created_at, next_version, forked_from)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			s.ID, s.Name, s.Status, s.BundlePath, s.MountPath, s.SizeBytes, s.CreatedAt.UnixMicro(), s.NextVersion, s.ForkedFrom)
+		base, err := d.origin(s.ForkedFrom)
+		if err != nil {
+			return err
+		}
+		return d.exec(`INSERT INTO stores (id, name, status, bundle_path, mount_path, size_bytes, created_at, next_version, forked_from, base_id)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			s.ID, s.Name, s.Status, s.BundlePath, s.MountPath, s.SizeBytes, s.CreatedAt.UnixMicro(), s.NextVersion, s.ForkedFrom, base)
 	})
 	return &s, err
+}
+
+// origin finds the row of "myapp v3", 0 where there is none.
+func (d *DB) origin(forkedFrom string) (id int64, err error) {
+	name, version, _ := strings.Cut(forkedFrom, " ")
+	n, _ := parseVersion(version)
+	err = d.queryRow(`SELECT c.id FROM checkpoints c JOIN stores s ON s.id = c.store_id
+		WHERE s.name = ? COLLATE BINARY AND c.version = ? AND c.status = 'ready'`, name, n).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
 }
 
 // refuseClash refuses a store that would share a name, a mount point or a
@@ -119,7 +137,8 @@ type Change struct {
 	MountPath *string
 	Status    *string
 	SizeBytes *int64
-	Mounted   *bool // true: mounted now; false: not mounted
+	Mounted   *bool   // true: mounted now; false: not mounted
+	Base      *string // the checkpoint that the present came from, as in "v3"
 }
 
 // Set changes a store and gives it as it is then.
@@ -132,6 +151,9 @@ func (d *DB) Set(ctx context.Context, ref Ref, c Change) (s *record.Store, err e
 		if err := d.refuseClash(s); err != nil {
 			return err
 		}
+		if err := d.setBase(s, c.Base); err != nil {
+			return err
+		}
 		var mounted *int64
 		if s.MountedAt != nil {
 			us := s.MountedAt.UnixMicro()
@@ -141,6 +163,18 @@ func (d *DB) Set(ctx context.Context, ref Ref, c Change) (s *record.Store, err e
 			s.MountPath, s.Status, s.SizeBytes, mounted, s.ID)
 	})
 	return s, err
+}
+
+func (d *DB) setBase(s *record.Store, version *string) error {
+	if version == nil {
+		return nil
+	}
+	c, err := d.readyVersionOf(s, *version)
+	if err != nil {
+		return err
+	}
+	s.Base = c.Version
+	return d.exec(updateBase, c.ID, s.ID)
 }
 
 func (c Change) apply(s *record.Store) {
