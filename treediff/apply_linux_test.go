@@ -14,6 +14,7 @@ import (
 
 	"agentfs.internal/tool/fault"
 	"agentfs.internal/tool/record"
+	"agentfs.internal/treediff/patch"
 )
 
 // twoTrees makes a random tree A and a copy of it, B, which is then edited.
@@ -75,7 +76,7 @@ func TestApplyRandom(t *testing.T) {
 		a, b := twoTrees(t, rnd, 1+rnd.IntN(60))
 		want := snapshot(t, a)
 		checkReport(t, want, snapshot(t, b), run(t, a, b, "--times", "--no-renames"))
-		run(t, a, b)
+		checkHunks(t, run(t, a, b, "--hunks"))
 		run(t, a, b, "--patch")
 		run(t, a, b, "--stat")
 		run(t, a, b, "--name-only")
@@ -123,6 +124,18 @@ func checkReport(t *testing.T, a, b map[string]string, out string) {
 	}
 	if t.Failed() {
 		t.FailNow()
+	}
+}
+
+// checkHunks wants hunks where text was modified, and what they add up to counted.
+func checkHunks(t *testing.T, out string) {
+	t.Helper()
+	for _, c := range changes(t, out) {
+		added, deleted := patch.Count(c.Hunks)
+		text := c.Kind == record.ChangeModified && c.LinesAdded != nil
+		if text != (added+deleted > 0) || text && (*c.LinesAdded != added || *c.LinesDeleted != deleted) {
+			t.Errorf("%+v", c)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type diffOptions struct {
 	*pairOptions
 	times, noRenames       bool
+	hunks                  bool
 	patch, stat, namesOnly bool
 }
 
@@ -40,6 +41,9 @@ within a clock tick of the moment when the images parted: they are read.
 --changed names a file with the numbers of the inodes that may have changed, "12"
 or "12-40" a line, or "all": all others are not even looked at.
 
+With --hunks the record of a text file that was modified says which lines of A
+became which of B: [first in A, how many, first in B, how many], counted from 0.
+
 No symbolic link below the roots is followed; what is mounted below them is left
 out, and named on standard error. A and B may be /dev/fd/N.
 
@@ -53,7 +57,8 @@ Example:
 
   treediff before after | jq -r .change.path
   treediff before after --patch -- src >src.patch
-  treediff apply before after`,
+  treediff apply before after
+  treediff before after --hunks -- main.go | treediff blame after main.go`,
 		Min: 2, Max: -1,
 		Flags: o.flags,
 		Run:   o.run,
@@ -64,6 +69,7 @@ func (o *diffOptions) flags(fs *flag.FlagSet) {
 	o.pairOptions.flags(fs)
 	fs.BoolVar(&o.times, "times", false, "report what differs in nothing but the time of the last change, too")
 	fs.BoolVar(&o.noRenames, "no-renames", false, "report a renamed file as one deleted and one added")
+	fs.BoolVar(&o.hunks, "hunks", false, "say of modified text files which lines differ")
 	fs.BoolVar(&o.patch, "patch", false, "write a patch, as git does")
 	fs.BoolVar(&o.stat, "stat", false, "write a line with a bar for each file, as git diff --stat does")
 	fs.BoolVar(&o.namesOnly, "name-only", false, "write the paths, a line each")
@@ -73,7 +79,7 @@ func (o *diffOptions) flags(fs *flag.FlagSet) {
 // anySet names a flag that was given and is only for the comparison.
 func (o *diffOptions) anySet() string {
 	for name, set := range map[string]bool{
-		"times": o.times, "no-renames": o.noRenames, "patch": o.patch, "stat": o.stat, "name-only": o.namesOnly,
+		"times": o.times, "no-renames": o.noRenames, "hunks": o.hunks, "patch": o.patch, "stat": o.stat, "name-only": o.namesOnly,
 	} {
 		if set {
 			return name
@@ -114,7 +120,7 @@ func (o *diffOptions) run(ctx context.Context, stdio command.IO, args []string) 
 
 // writer chooses how differences are written.
 func (o *diffOptions) writer() (write, error) {
-	chosen := write(writeRecords)
+	chosen := write(o.writeRecords)
 	n := 0
 	for _, way := range []struct {
 		set bool
@@ -127,6 +133,9 @@ func (o *diffOptions) writer() (write, error) {
 	}
 	if n > 1 {
 		return nil, status.Errorf(status.Usage, "--patch, --stat and --name-only exclude each other")
+	}
+	if n > 0 && o.hunks {
+		return nil, status.Errorf(status.Usage, "--hunks is for records")
 	}
 	return chosen, nil
 }

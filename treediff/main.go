@@ -1,18 +1,21 @@
 // Treediff compares two directory trees, and makes one like the other.
 //
-//	treediff       A B [-- PATH…] [--one-image [--parted TIME] [--changed FILE]] [--times] [--no-renames] [--patch|--stat|--name-only]
+//	treediff       A B [-- PATH…] [--one-image [--parted TIME] [--changed FILE]] [--times] [--no-renames] [--hunks] [--patch|--stat|--name-only]
 //	treediff apply A B [-- PATH…] [--one-image [--parted TIME] [--changed FILE]] [--progress]
 //	treediff show  TREE PATH
+//	treediff blame TREE PATH [--text] <HISTORY
 //
 // A is the tree before, B after. The first writes one record a line for each path
 // that differs; apply makes B like A in place and touches nothing but what
-// differs; show writes a file of a tree, or the names in a directory.
+// differs; show writes a file of a tree, or the names in a directory; blame says of
+// each line of a file which change of its history it comes from.
 //
 // No symbolic link below the roots is followed, and no mount is entered: B may be
 // in use, and by whom one would not trust. /dev/fd/N as A, B or TREE is the
 // directory that this descriptor has open.
 //
-// Records: reads none. Writes "change", a line for each; apply writes "applied".
+// Records: blame reads "change", a line for each; the others read none. Writes
+// "change", a line for each; apply writes "applied", blame "lines", "text" and "unknown".
 //
 // Exit status: 0 done, whether or not there are differences, 1 error, 2 usage, 5
 // something is mounted in what apply would delete.
@@ -23,6 +26,7 @@
 //	treediff before after --patch -- src >src.patch
 //	treediff apply before after
 //	treediff show before src/main.go
+//	treediff before after --hunks -- main.go | treediff blame after main.go
 package main
 
 import "agentfs.internal/tool/command"
@@ -33,6 +37,6 @@ func main() { command.Main(root()) }
 func root() *command.Verb {
 	pair := &pairOptions{}
 	v := diffVerb(pair)
-	v.Verbs = []*command.Verb{applyVerb(pair), showVerb(pair)}
+	v.Verbs = []*command.Verb{applyVerb(pair), showVerb(pair), blameVerb(pair)}
 	return v
 }

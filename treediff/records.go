@@ -13,8 +13,8 @@ import (
 )
 
 // writeRecords writes a record for each difference.
-func writeRecords(ctx context.Context, out *bufio.Writer, pair *trees.Pair, all []trees.Difference) (notes, error) {
-	lines, err := count(ctx, pair, all)
+func (o *diffOptions) writeRecords(ctx context.Context, out *bufio.Writer, pair *trees.Pair, all []trees.Difference) (notes, error) {
+	lines, err := count(ctx, pair, all, o.hunks)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +82,7 @@ func text(path string) (string, []byte) {
 type counted struct {
 	binary         bool
 	added, deleted int
+	hunks          []record.Hunk // kind modified, where they are asked for
 }
 
 // tell puts the lines of a file into its record.
@@ -92,15 +93,18 @@ func (n *counted) tell(c *record.Change, d *trees.Difference) {
 	case n.binary:
 		c.Binary = true
 	default:
-		c.LinesAdded, c.LinesDeleted = &n.added, &n.deleted
+		c.LinesAdded, c.LinesDeleted, c.Hunks = &n.added, &n.deleted, n.hunks
 	}
 }
 
 // count counts the lines of all whose content or target differs.
-func count(ctx context.Context, pair *trees.Pair, all []trees.Difference) ([]counted, error) {
+func count(ctx context.Context, pair *trees.Pair, all []trees.Difference, hunks bool) ([]counted, error) {
 	lines := make([]counted, len(all))
 	err := trees.Each(ctx, len(all), func(i int) (err error) {
 		lines[i], err = countOne(pair, &all[i])
+		if !hunks || all[i].Kind != trees.Modified {
+			lines[i].hunks = nil // of many files they are many
+		}
 		return err
 	})
 	return lines, err
@@ -117,6 +121,7 @@ func countOne(pair *trees.Pair, d *trees.Difference) (counted, error) {
 	if err != nil {
 		return counted{}, err
 	}
-	added, deleted, binary := patch.Count(f.Old.Content, f.New.Content)
-	return counted{binary: binary, added: added, deleted: deleted}, nil
+	hunks, binary := patch.Hunks(f.Old.Content, f.New.Content)
+	added, deleted := patch.Count(hunks)
+	return counted{binary: binary, added: added, deleted: deleted, hunks: hunks}, nil
 }

@@ -37,8 +37,8 @@ in: nothing; out: the file's bytes, or names`,
 
 // none refuses flags that are for the comparison of two trees.
 func (o *pairOptions) none(verb string) error {
-	if o.oneImage || !o.parted.IsZero() {
-		return status.Errorf(status.Usage, "%s: --one-image is for two trees", verb).WithHint("treediff %s -h", verb)
+	if o.oneImage || !o.parted.IsZero() || o.changed != "" {
+		return status.Errorf(status.Usage, "%s: --one-image, --parted and --changed are for two trees", verb).WithHint("treediff %s -h", verb)
 	}
 	return o.verb(verb)
 }
@@ -58,12 +58,8 @@ func show(out io.Writer, tree, path string) error {
 	}
 	defer root.Close()
 	f, err := root.Within(path)
-	if err != nil { // of the tree, only the path in it means something to people
-		var e *fs.PathError
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return fmt.Errorf("%s: %w", shown(path), err)
+	if err != nil {
+		return inTree(path, err)
 	}
 	defer f.Close()
 	if !f.IsDir() {
@@ -76,6 +72,16 @@ func show(out io.Writer, tree, path string) error {
 	}
 	defer d.Close()
 	return list(out, d)
+}
+
+// inTree is an error about a path: of the tree, only the path in it means something
+// to people.
+func inTree(path string, err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	return fmt.Errorf("%s: %w", shown(path), err)
 }
 
 func list(out io.Writer, d *dir.Dir) error {

@@ -38,7 +38,7 @@ func writeNames(_ context.Context, out *bufio.Writer, _ *trees.Pair, all []trees
 
 // writeStat writes git's summary of the files; directories are not in it.
 func writeStat(ctx context.Context, out *bufio.Writer, pair *trees.Pair, all []trees.Difference) (notes, error) {
-	lines, err := count(ctx, pair, all)
+	lines, err := count(ctx, pair, all, false)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
+
+	"agentfs.internal/tool/record"
 )
 
 // change says that the lines i1 to i2 of the old side became j1 to j2 of the new
@@ -21,17 +23,36 @@ type lineDiff struct {
 	changes  []change // in order
 }
 
-// Count gives the lines that Write adds and deletes. A binary file has none.
-// Where the type changes, count either side against nothing.
-func Count(before, after []byte) (added, deleted int, binary bool) {
+// Hunks says which lines Write deletes and adds. A binary file has none. Where the
+// type changes, compare either side with nothing.
+func Hunks(before, after []byte) (hunks []record.Hunk, binary bool) {
 	if isBinary(before) || isBinary(after) {
-		return 0, 0, true
+		return nil, true
 	}
-	for _, c := range diffLines(before, after).changes {
-		added += c.j2 - c.j1
-		deleted += c.i2 - c.i1
+	d := diffLines(before, after)
+	hunks = make([]record.Hunk, len(d.changes))
+	for i, c := range d.changes {
+		hunks[i] = record.Hunk{OldStart: d.before + c.i1, OldLines: c.i2 - c.i1, NewStart: d.before + c.j1, NewLines: c.j2 - c.j1}
 	}
-	return added, deleted, false
+	return hunks, false
+}
+
+// Count gives how many lines are added and deleted.
+func Count(hunks []record.Hunk) (added, deleted int) {
+	for _, h := range hunks {
+		added += h.NewLines
+		deleted += h.OldLines
+	}
+	return added, deleted
+}
+
+// Lines parts a text into the lines that hunks count, each with its newline; the
+// last one may lack it. A binary file has none.
+func Lines(text []byte) (lines []string, binary bool) {
+	if isBinary(text) {
+		return nil, true
+	}
+	return splitLines(text), false
 }
 
 func diffLines(before, after []byte) *lineDiff {

@@ -107,7 +107,8 @@ func TestQuality(t *testing.T) {
 		edited[i] += "// edited"
 	}
 	edited = append(edited[:20_001], edited[20_004:]...)
-	added, deleted, _ := Count([]byte(strings.Join(long, "\n")), []byte(strings.Join(edited, "\n")))
+	hunks, _ := Hunks([]byte(strings.Join(long, "\n")), []byte(strings.Join(edited, "\n")))
+	added, deleted := Count(hunks)
 	if added != 10 || deleted != 13 {
 		t.Errorf("got %d added and %d deleted, want 10 and 13", added, deleted)
 	}
@@ -117,7 +118,8 @@ func TestQuality(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	before := strings.Repeat("0\n1\n1\n", 10_000)
 	after := "1\n" + before[2:30_000] + "0\n" + before[30_000:len(before)-2] + "0\n"
-	added, deleted, _ := Count([]byte(before), []byte(after))
+	hunks, _ := Hunks([]byte(before), []byte(after))
+	added, deleted := Count(hunks)
 	if added != 3 || deleted != 2 {
 		t.Errorf("got %d added and %d deleted, want 3 and 2", added, deleted)
 	}
@@ -181,8 +183,27 @@ func FuzzWrite(f *testing.F) {
 		if got, err := applied(string(before), text); err != nil || got != string(after) {
 			t.Fatalf("%q %q: got %q, %v", before, after, got, err)
 		}
+		checkHunks(t, before, after)
 		checkChanges(t, splitLines(before), splitLines(after), min(budget, exactSteps))
 	})
+}
+
+// checkHunks makes the one text of the other with nothing but its hunks.
+func checkHunks(t *testing.T, before, after []byte) {
+	t.Helper()
+	hunks, _ := Hunks(before, after)
+	was, _ := Lines(before)
+	now, _ := Lines(after)
+	var got []string
+	at := 0
+	for _, h := range hunks {
+		got = append(append(got, was[at:h.OldStart]...), now[h.NewStart:h.NewStart+h.NewLines]...)
+		at = h.OldStart + h.OldLines
+	}
+	got = append(got, was[at:]...)
+	if strings.Join(got, "") != string(after) || len(got) != len(now) {
+		t.Fatalf("%q %q: %v", before, after, hunks)
+	}
 }
 
 // checkChanges tries every method: what the budget has no room for goes to the

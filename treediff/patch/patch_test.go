@@ -271,7 +271,8 @@ func TestCount(t *testing.T) {
 		{"a\x00", "a", 0, 0, true},
 		{strings.Repeat("a", 8000) + "\x00", "", 0, 1, false},
 	} {
-		added, deleted, binary := Count([]byte(test.before), []byte(test.after))
+		hunks, binary := Hunks([]byte(test.before), []byte(test.after))
+		added, deleted := Count(hunks)
 		if added != test.added || deleted != test.deleted || binary != test.binary {
 			t.Errorf("%.20q %.20q: got %d %d %v", test.before, test.after, added, deleted, binary)
 		}

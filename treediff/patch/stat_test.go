@@ -61,7 +61,8 @@ func statOf(c *changes) *Stat {
 		if string(f.Old.Content) == string(f.New.Content) && f.Old.gitMode() == f.New.gitMode() && f.From == f.Path {
 			continue
 		}
-		added, deleted, binary := Count(f.Old.Content, f.New.Content)
+		hunks, binary := Hunks(f.Old.Content, f.New.Content)
+		added, deleted := Count(hunks)
 		s.Add(f.Path, f.From, added, deleted, binary, int64(len(f.Old.Content)), int64(len(f.New.Content)))
 	}
 	return s
