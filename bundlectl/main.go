@@ -8,6 +8,7 @@
 //	bundlectl info BUNDLE                     its sizes, and where it is attached
 //	bundlectl list                            all that is attached
 //	bundlectl quiesce --bundle BUNDLE -- CMD  run CMD while no band changes
+//	bundlectl changed --since DIR BUNDLE      tell whether it differs from a checkpoint
 //	bundlectl compact BUNDLE                  give unused space back to the host
 //	bundlectl resize BUNDLE --size 100G       make it larger
 //
@@ -37,7 +38,7 @@ func root() *command.Verb {
 		Name:  "bundlectl",
 		Short: "Disk images in bands, mounted.",
 		Verbs: []*command.Verb{createVerb(), attachVerb(), detachVerb(), infoVerb(), listVerb(),
-			quiesceVerb(), compactVerb(), resizeVerb(), serveVerb(), keepVerb()},
+			quiesceVerb(), changedVerb(), compactVerb(), resizeVerb(), serveVerb(), keepVerb()},
 	}
 }
 

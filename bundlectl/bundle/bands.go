@@ -35,8 +35,11 @@ func (b *Bundle) BandsDir() string { return b.join(bandsName) }
 
 // Bands gives the numbers of the bands that exist, in order. Other files, such
 // as those of a copy in the making, are not bands.
-func (b *Bundle) Bands() ([]int64, error) {
-	d, err := os.Open(b.BandsDir())
+func (b *Bundle) Bands() ([]int64, error) { return BandsIn(b.BandsDir()) }
+
+// BandsIn gives the same of any directory of bands.
+func BandsIn(dir string) ([]int64, error) {
+	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}

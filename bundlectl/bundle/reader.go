@@ -5,17 +5,25 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
-// Reader reads the image that the bands make up. It is for detached bundles and
+// Reader reads the image that bands make up. It is for bands that nobody writes and
 // for other people's; it opens a band for each piece that it reads.
-type Reader struct{ b *Bundle }
+type Reader struct {
+	dir  string
+	info Info
+}
 
 // Reader gives a reader of the whole image.
-func (b *Bundle) Reader() *Reader { return &Reader{b} }
+func (b *Bundle) Reader() *Reader { return b.ReaderOf(b.BandsDir()) }
+
+// ReaderOf gives a reader of the image that the bands in another directory make up,
+// a checkpoint of this one.
+func (b *Bundle) ReaderOf(dir string) *Reader { return &Reader{dir, b.Info} }
 
 // Size is the image's size in bytes.
-func (r *Reader) Size() int64 { return r.b.Info.Size }
+func (r *Reader) Size() int64 { return r.info.Size }
 
 // ReadAt reads len(p) bytes from off on; at the image's end fewer, with io.EOF.
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
@@ -38,9 +46,9 @@ func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 
 // readBand reads to the end of p or of the band, whichever comes first.
 func (r *Reader) readBand(p []byte, off int64) (int, error) {
-	size := r.b.Info.BandSize
+	size := r.info.BandSize
 	p = p[:min(int64(len(p)), size-off%size)]
-	f, err := os.Open(r.b.BandPath(off / size))
+	f, err := os.Open(filepath.Join(r.dir, BandName(off/size)))
 	if errors.Is(err, fs.ErrNotExist) {
 		clear(p)
 		return len(p), nil

@@ -5,7 +5,7 @@
 //
 //	Create ─► Attach ─► Quiesce* ─► Detach ─► Attach …
 //	             │                     │
-//	             └ List                └ Compact, Resize
+//	             └ List, Changed       └ Compact, Resize
 //
 // A bundle is made once, by Create, and is then detached. Attach makes its
 // filesystem usable at a mountpoint; from then on the bundle belongs to the
@@ -84,6 +84,11 @@ type Engine interface {
 	// before the call, and returns its error unchanged. Whatever becomes of run,
 	// writing goes on afterwards.
 	Quiesce(ctx context.Context, bundle string, run func() error) error
+
+	// Changed tells whether the mounted filesystem differs from the one in a
+	// checkpoint's directory of bands, from which its bands have come. What it keeps
+	// for itself, as how often it was mounted, makes no difference.
+	Changed(ctx context.Context, bundle, dir string) (*record.Image, bool, error)
 
 	// Compact gives space that the filesystem does not use back to the host.
 	Compact(ctx context.Context, bundle string) (*record.Image, error)

@@ -14,27 +14,26 @@ import (
 // clones the bands, they are of slightly different moments. docs/macos.md says
 // what that means for APFS.
 func (Engine) Quiesce(ctx context.Context, path string, run func() error) error {
-	mount, err := mounted(ctx, path)
-	if err == nil {
-		err = syncVolume(mount)
-	}
-	if err != nil {
+	if _, err := synced(ctx, path); err != nil {
 		return wrap(status.Mount, "quiesce", path, err)
 	}
 	return run()
 }
 
-// mounted gives the mountpoint of a bundle's volume.
-func mounted(ctx context.Context, path string) (string, error) {
+// synced gives the disk of a bundle whose bands hold what was written to its volume.
+func synced(ctx context.Context, path string) (*disk, error) {
 	d, err := find(ctx, path)
-	if err != nil {
-		return "", err
+	if err == nil && d == nil {
+		err = errors.New("not attached")
 	}
-	if d == nil {
-		return "", errors.New("not attached")
+	if err != nil {
+		return nil, err
 	}
 	v, err := d.volume()
-	return v.Mount, err
+	if err != nil {
+		return nil, err
+	}
+	return d, syncVolume(v.Mount)
 }
 
 // syncDir syncs a directory; package os asks macOS for F_FULLFSYNC, which

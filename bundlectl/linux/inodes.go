@@ -5,46 +5,19 @@ package linux
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
-// The fields of ext4 on the disk that tell where the inodes are, by their offsets;
-// the kernel's Documentation/filesystems/ext4 describes them.
+// The fields of an inode, by their offsets.
 const (
-	sbAt           = 1024 // the superblock
-	sbBlocksLo     = 0x4
-	sbFirstBlock   = 0x14
-	sbLogBlockSize = 0x18
-	sbPerGroup     = 0x20 // blocks per group
-	sbInodes       = 0x28 // inodes per group
-	sbMagic        = 0x38
-	sbInodeSize    = 0x58
-	sbIncompat     = 0x60
-	sbDescSize     = 0xFE
-	sbBlocksHi     = 0x150
-
-	incompatMetaBG = 0x10 // descriptors are not together
-	incompat64Bit  = 0x80 // descriptors have a second half
-
-	gdTableLo  = 0x8
-	gdFlags    = 0x12
-	gdUnusedLo = 0x1C
-	gdTableHi  = 0x28
-	gdUnusedHi = 0x32
-	gdUninit   = 0x1 // of the flags: no inode of the group was ever used
-
 	inodeCtime      = 0xC
 	inodeLinks      = 0x1A
 	inodeCtimeExtra = 0x84
 )
-
-// errLayout says that the inodes cannot be compared in place.
-var errLayout = errors.New("the inode tables cannot be compared")
 
 // inodeTables is where the inodes of an ext4 are.
 type inodeTables struct {
@@ -58,8 +31,6 @@ type inodeTable struct {
 	at   int64 // offset in bytes
 	used int64 // inodes from the front on that may be in use
 }
-
-var le = binary.LittleEndian
 
 // openTables reads the layout of the filesystem on a device. The device's page
 // cache is also that of a mounted ext4's metadata: what is read is what is so now.
@@ -77,31 +48,17 @@ func openTables(device string) (*inodeTables, error) {
 }
 
 func (t *inodeTables) read() error {
-	sb := make([]byte, 1024)
-	if _, err := t.dev.ReadAt(sb, sbAt); err != nil {
+	l, err := readLayout(t.dev)
+	if err != nil {
 		return err
 	}
-	u32 := func(at int) int64 { return int64(le.Uint32(sb[at:])) }
-	incompat := u32(sbIncompat)
-	if le.Uint16(sb[sbMagic:]) != 0xEF53 || incompat&incompatMetaBG != 0 {
-		return errLayout
-	}
-	t.inodeSize, t.perGroup = int64(le.Uint16(sb[sbInodeSize:])), u32(sbInodes)
-	blockSize, first, blocks, descSize := int64(1024)<<min(u32(sbLogBlockSize), 6), u32(sbFirstBlock), u32(sbBlocksLo), int64(32)
-	if incompat&incompat64Bit != 0 {
-		blocks |= u32(sbBlocksHi) << 32
-		descSize = int64(le.Uint16(sb[sbDescSize:]))
-	}
-	if t.inodeSize < 160 || t.perGroup == 0 || u32(sbPerGroup) == 0 || descSize < 32 || blocks <= first || blocks > 1<<40 {
-		return errLayout
-	}
-	groups := (blocks - first + u32(sbPerGroup) - 1) / u32(sbPerGroup)
-	table := make([]byte, groups*descSize)
-	if _, err := t.dev.ReadAt(table, (first+1)*blockSize); err != nil {
+	t.inodeSize, t.perGroup = l.inodeSize, l.inodes
+	table, err := l.descriptors(t.dev, 0, l.groups())
+	if err != nil {
 		return err
 	}
-	for g := range groups {
-		t.groups = append(t.groups, t.group(table[g*descSize:(g+1)*descSize], blockSize))
+	for desc := range slices.Chunk(table, int(l.descSize)) {
+		t.groups = append(t.groups, t.group(desc, l.blockSize))
 	}
 	return nil
 }

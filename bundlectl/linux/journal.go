@@ -3,6 +3,8 @@
 package linux
 
 import (
+	"encoding/binary"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -10,42 +12,77 @@ import (
 	"agentfs.internal/bundlectl/serve"
 )
 
-// The superblock's copy of where the journal is: the block map of its inode, which
-// is a tree of extents, here one node.
+// The journal's inode has a tree of extents, here one node.
 const (
-	sbJournal    = 0x10C
 	extentMagic  = 0xF30A
 	extentHeader = 12 // bytes, and so is each extent
 	mostExtents  = 4  // that an inode has room for
-
-	incompatRecover = 0x4 // the journal is to be replayed
 )
+
+// The fields of the journal's own superblock, its first block; they are big-endian.
+const (
+	jsbMagic    = 0x0
+	jsbType     = 0x4
+	jsbLength   = 0x10 // of the journal, in blocks
+	jsbStart    = 0x1C // the block where a replay begins; 0 for an empty journal
+	jsbIncompat = 0x28
+
+	journalMagic      = 0xC03B3998
+	journalSuperblock = 4
+	incompatFast      = 0x20 // there is more to replay than start tells
+)
+
+// extent is a stretch of blocks.
+type extent struct{ at, n int64 }
+
+// journalExtents gives the stretches of the journal from the superblock's copy of its
+// block map, none where that is not of the usual form.
+func journalExtents(tree []byte) []extent {
+	if le.Uint16(tree) != extentMagic || le.Uint16(tree[6:]) != 0 {
+		return nil
+	}
+	var list []extent
+	for i := range min(int(le.Uint16(tree[2:])), mostExtents) {
+		e := tree[extentHeader*(i+1):]
+		list = append(list, extent{at: int64(le.Uint16(e[6:]))<<32 | int64(le.Uint32(e[8:])), n: int64(le.Uint16(e[4:]))})
+	}
+	return list
+}
+
+// journalEmpty tells whether the journal was found, and nothing in it matters: a mount
+// would replay nothing.
+func (l *layout) journalEmpty(image io.ReaderAt) bool {
+	var length int64
+	for _, e := range l.journal {
+		length += e.n
+	}
+	if length == 0 {
+		return false
+	}
+	sb := make([]byte, 1024)
+	if _, err := image.ReadAt(sb, l.journal[0].at*l.blockSize); err != nil {
+		return false
+	}
+	u32 := func(at int) uint32 { return binary.BigEndian.Uint32(sb[at:]) }
+	return u32(jsbMagic) == journalMagic && u32(jsbType) == journalSuperblock && int64(u32(jsbLength)) == length &&
+		u32(jsbStart) == 0 && u32(jsbIncompat)&incompatFast == 0
+}
 
 // prefetchJournal has the kernel read the journal in large pieces. A mount that
 // replays it reads block by block, and each is a request of its own to the band
-// server: thousands after a checkpoint of busy hours, a tenth of a second and more.
+// server: thousands after a crash in busy hours, a tenth of a second and more.
 func (d *loopDevice) prefetchJournal() {
 	f, err := os.Open(d.path)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	sb := make([]byte, 1024)
-	if _, err := f.ReadAt(sb, sbAt); err != nil || le.Uint16(sb[sbMagic:]) != 0xEF53 {
+	l, err := readLayout(f)
+	if err != nil || !l.replay || l.journalEmpty(f) {
 		return
 	}
-	if le.Uint32(sb[sbIncompat:])&incompatRecover == 0 {
-		return // it is empty, as after every detach
-	}
-	blockSize := int64(1024) << min(le.Uint32(sb[sbLogBlockSize:]), 6)
-	tree := sb[sbJournal : sbJournal+extentHeader*(1+mostExtents)]
-	if le.Uint16(tree) != extentMagic || le.Uint16(tree[6:]) != 0 {
-		return
-	}
-	for i := range min(int(le.Uint16(tree[2:])), mostExtents) {
-		e := tree[extentHeader*(i+1):]
-		n, at := int64(le.Uint16(e[4:])), int64(le.Uint16(e[6:]))<<32|int64(le.Uint32(e[8:]))
-		prefetch(f, at*blockSize, n*blockSize)
+	for _, e := range l.journal {
+		prefetch(f, e.at*l.blockSize, e.n*l.blockSize)
 	}
 }
 
