@@ -4,7 +4,8 @@ SHELL := bash
 export PATH := $(PATH):/usr/local/go/bin
 
 modules := $(patsubst %/go.mod,%,$(wildcard */go.mod))
-tools   := $(patsubst %/main.go,%,$(wildcard */main.go))
+mains   := $(patsubst %/main.go,%,$(wildcard */main.go))
+tools   := $(patsubst hooks,agentfs-hook,$(mains))
 version := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 # All static, without cgo but for SQLite: a static binary starts up to a
 # millisecond sooner, and a checkpoint starts five.
@@ -17,8 +18,8 @@ PREFIX ?= /usr/local
 
 build: needs
 	@mkdir -p bin
-	@for tool in $(tools); do \
-		go build $(goflags) -o bin/$$tool ./$$tool || exit; \
+	@for main in $(mains); do \
+		go build $(goflags) -o bin/$${main/#hooks/agentfs-hook} ./$$main || exit; \
 	done
 
 demo: build

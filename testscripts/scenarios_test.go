@@ -3,6 +3,7 @@
 package testscripts
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +15,10 @@ import (
 	"agentfs.internal/tool/scenario"
 )
 
-var tools = []string{"agentfs", "bandclone", "bundlectl", "cpdb", "treediff"}
+var tools = []string{"agentfs", "agentfs-hook", "bandclone", "bundlectl", "cpdb", "treediff"}
+
+// sources has the directory of a tool that has not its name.
+var sources = map[string]string{"agentfs-hook": "hooks"}
 
 func TestMain(m *testing.M) {
 	testscript.Main(withTools{m}, map[string]func(){
@@ -52,7 +56,7 @@ func buildTools() (string, error) {
 		return "", err
 	}
 	for _, tool := range tools {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, tool), "./"+tool)
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, tool), "./"+cmp.Or(sources[tool], tool))
 		cmd.Dir = ".."
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return dir, fmt.Errorf("%s: %w\n%s", tool, err, out)
@@ -96,6 +100,7 @@ func setup(first func(*testscript.Env) error) func(*testscript.Env) error {
 		}
 		env.Setenv("SH", shared)
 		env.Setenv("LC_ALL", "C.UTF-8")
+		env.Setenv("AGENTFS_CHECKPOINTS_AUTO_INDEX", "false") // but where that is tested
 		env.Defer(func() {
 			if left := takeDown(env.WorkDir); len(left) > 0 {
 				env.T().Fatal("left behind: ", left)
