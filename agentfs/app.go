@@ -19,9 +19,11 @@ import (
 type app struct {
 	store   string
 	home    string // absolute once begin has run
+	homeSet string // by what, for people
 	json    bool
 	force   bool
 	tracing bool
+	patient bool // waits for others without a word
 
 	io  command.IO
 	cwd string // "" where the caller's directory is gone
@@ -46,8 +48,13 @@ func (a *app) begin(stdio command.IO) error {
 
 // settle makes the home directory absolute and tells it to the tools.
 func (a *app) settle() (err error) {
-	if a.home == "" {
-		a.home = "~/.agentfs"
+	switch a.home {
+	case "":
+		a.home, a.homeSet = "~/.agentfs", "default"
+	case os.Getenv("AGENTFS_HOME"):
+		a.homeSet = "AGENTFS_HOME"
+	default:
+		a.homeSet = "--home"
 	}
 	if a.home, err = a.abs(a.home); err != nil {
 		return err

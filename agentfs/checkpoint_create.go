@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,14 +12,20 @@ import (
 )
 
 func (a *app) createVerb() *command.Verb {
+	var why reason
 	return &command.Verb{
 		Name: "create", Args: "[MESSAGE]", Max: 1,
 		Short: "create a checkpoint (about 20 ms)",
 		Long: `
 Saves all that has been written to the mount. Runs
 
-  cpdb checkpoint begin | bundlectl quiesce -- bandclone create | cpdb checkpoint commit`,
-		Run: a.create,
+  cpdb checkpoint begin | bundlectl quiesce -- bandclone create | cpdb checkpoint commit
+
+The flags tell who made the changes and why, for timeline, blame and search.`,
+		Flags: why.flags,
+		Run: func(ctx context.Context, _ command.IO, args []string) error {
+			return a.create(ctx, why.told(), args)
+		},
 	}
 }
 
@@ -27,7 +34,7 @@ var (
 	createSaved  = fault.Define("agentfs.create.saved")
 )
 
-func (a *app) create(ctx context.Context, _ command.IO, args []string) error {
+func (a *app) create(ctx context.Context, why record.Causality, args []string) error {
 	name, err := a.selected(ctx)
 	if err != nil {
 		return err
@@ -38,7 +45,7 @@ func (a *app) create(ctx context.Context, _ command.IO, args []string) error {
 	createLocked.Reach()
 	began := time.Now()
 	a.stage("Creating checkpoint...")
-	s := saving{store: name, mounted: true}
+	s := saving{store: name, mounted: true, why: why}
 	if len(args) > 0 {
 		s.message = args[0]
 	}
@@ -58,7 +65,7 @@ func (a *app) create(ctx context.Context, _ command.IO, args []string) error {
 // ready and mounted: what is right nearly always must cost nothing.
 func (a *app) saveReady(ctx context.Context, s saving) (*record.Record, record.Checkpoint, error) {
 	rec, cp, err := a.save(ctx, s)
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || errors.As(err, new(notBegun)) {
 		return rec, cp, err
 	}
 	_, st, lost := a.get(ctx, s.store)

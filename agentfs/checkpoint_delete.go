@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/command"
@@ -12,8 +13,9 @@ func (a *app) forgetVerb() *command.Verb {
 	return &command.Verb{
 		Name: "delete", Args: "VERSION", Min: 1, Max: 1,
 		Short: "delete a checkpoint",
-		Long:  `Asks first; -f does not. The version is not used again.`,
-		Run:   a.forget,
+		Long: `Asks first; -f does not. The version is not used again. What is known of its changes
+goes, too; those of the next one are then those of both.`,
+		Run: a.forget,
 	}
 }
 
@@ -52,10 +54,12 @@ func (a *app) forget(ctx context.Context, _ command.IO, args []string) error {
 }
 
 // remove deletes a checkpoint of a store whose lock is held. From its mark on it
-// is gone for all readers; if the rest fails it is a leftover.
-func (a *app) remove(ctx context.Context, store, version string) error {
+// is gone for all readers; if the rest fails it is a leftover. With the flag --prune it
+// is still known what was changed in it.
+func (a *app) remove(ctx context.Context, store, version string, flags ...string) error {
+	mark := slices.Concat([]string{"cpdb", "checkpoint", "rm", "--store", store}, flags, []string{"--", version})
 	return a.run.Exec(context.WithoutCancel(ctx), nil,
-		pipeline.Tool("cpdb", "checkpoint", "rm", "--store", store, "--", version).Then(forgetMarked.Reach),
+		pipeline.Tool(mark...).Then(forgetMarked.Reach),
 		pipeline.Tool("bandclone", "rm").Then(forgetBands.Reach),
 		pipeline.Tool("cpdb", "checkpoint", "abort"))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"agentfs.internal/agentfs/pipeline"
@@ -24,7 +25,8 @@ With --keep N the newest N checkpoints stay, and those that are pinned. Without 
 the newest of those that are neither pinned nor named stay, as many as keep_count
 of config.toml says (100), and all that are pinned or named: so it is done in the
 background after each checkpoint, too, unless auto_prune is false. A checkpoint is
-named if it has a message other than "auto" and "pre-restore".
+named if it has a message other than "auto" and "pre-restore", and no agent has made
+it. What was changed in those that go, by whom and why, stays known.
 
 Shows what goes and what that gives back, and asks; -f does not ask.`,
 		Flags: func(fs *flag.FlagSet) {
@@ -116,6 +118,9 @@ func (p *pruning) inBackground(ctx context.Context, cfg config) error {
 	if err != nil {
 		return err
 	}
+	if cfg.autoIndex && len(old) < int(cfg.keepCount) {
+		old = known(old, all)
+	}
 	for _, cp := range old {
 		if err := p.delete(ctx, cp.Version); err != nil {
 			return err
@@ -172,7 +177,7 @@ func (p *pruning) delete(ctx context.Context, n int64) error {
 	if ctx.Err() != nil {
 		return pipeline.ErrInterrupted
 	}
-	if err := p.remove(ctx, p.name, version(n)); err != nil {
+	if err := p.remove(ctx, p.name, version(n), "--prune"); err != nil {
 		return err
 	}
 	pruneDeleted.Reach()
@@ -199,10 +204,22 @@ func (p *pruning) old(ctx context.Context, cfg config) (old, all []record.Checkp
 	return old, all, err
 }
 
-// named tells whether somebody has given the checkpoint a name; the messages of
-// those that programs make are none.
+// known drops those from old from which a comparison is still to be made: once they
+// are gone, nobody could tell any more what was changed. They go next time.
+func known(old, all []record.Checkpoint) []record.Checkpoint {
+	needed := map[int64]bool{}
+	for _, cp := range all {
+		if cp.Index == record.IndexNone {
+			needed[cp.ID], needed[cp.ParentID] = true, true
+		}
+	}
+	return slices.DeleteFunc(old, func(cp record.Checkpoint) bool { return needed[cp.ID] })
+}
+
+// named tells whether a person has given the checkpoint a name; the messages of those
+// that programs make are none.
 func named(cp record.Checkpoint) bool {
-	return cp.Message != "" && cp.Message != "auto" && cp.Message != preRestore
+	return cp.Agent == "" && cp.Message != "" && cp.Message != autoMessage && cp.Message != preRestore
 }
 
 // weigh finds out what deleting these gives back.

@@ -109,7 +109,9 @@ func (a *app) flock(ctx context.Context, dir *os.File, name string) error {
 		case err := <-got:
 			return err
 		case <-talk.C:
-			a.warn("waiting for another command on store %s to end", quoted(name))
+			if !a.patient {
+				a.warn("waiting for another command on store %s to end", quoted(name))
+			}
 		case <-ctx.Done():
 			return pipeline.ErrInterrupted
 		}

@@ -30,6 +30,8 @@
 //	agentfs checkpoint pin VERSION         keep it from being pruned
 //	agentfs checkpoint unpin VERSION
 //	agentfs checkpoint prune [--keep N]    delete the oldest ones
+//	agentfs checkpoint index               list the changes of those not looked at yet
+//	agentfs checkpoint --auto              save if anything has changed, in silence
 //	agentfs restore VERSION [-- PATH…]     bring a saved moment back
 //	agentfs diff [VERSION [VERSION]] [-- PATH…]
 //	                                       show what has changed
@@ -37,6 +39,17 @@
 //	                                       print a file as it was
 //	agentfs fork VERSION NAME|PATH [--mount PATH]
 //	                                       make a second store of it
+//	agentfs timeline [--since TIME] [--until TIME] [--agent NAME] [--path PATH] [--limit N]
+//	                                       what has changed lately, a line a checkpoint
+//	agentfs log [-- PATH…]                 checkpoints with why they were made
+//	agentfs search TEXT…                   find checkpoints by words
+//	agentfs blame PATH | VERSION:PATH | VERSION PATH
+//	                                       which checkpoint last changed each line
+//	agentfs config                         the settings in force
+//	agentfs hooks install AGENT [--scope user|project] [--worktrees] [--dry-run]
+//	                                       let a coding agent checkpoint by itself
+//	agentfs hooks uninstall AGENT [--scope user|project] [--dry-run]
+//	agentfs hooks status [AGENT]
 //
 // All take --store NAME, --json, -f (ask nothing), --home DIR, --trace and -h.
 //

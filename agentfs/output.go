@@ -35,6 +35,17 @@ func (a *app) document(doc any) error {
 // table lays out rows: the first column is followed by three spaces at least,
 // the others by four, the last by none.
 func table(rows [][]string) []string {
+	return layOut(rows, func(column int) int { return min(3+column, 4) })
+}
+
+// columns lays out rows without a head: two spaces at least behind each column.
+func columns(rows [][]string) []string {
+	return layOut(rows, func(int) int { return 2 })
+}
+
+// layOut brings the cells of each column below each other, with a gap of spaces at
+// least behind it.
+func layOut(rows [][]string, gap func(column int) int) []string {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
@@ -50,7 +61,7 @@ func table(rows [][]string) []string {
 		for i, cell := range row {
 			b.WriteString(cell)
 			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+min(3+i, 4)))
+				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap(i)))
 			}
 		}
 		lines[n] = strings.TrimRight(b.String(), " ")

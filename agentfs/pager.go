@@ -92,7 +92,7 @@ func filtered(filter func(io.Reader, io.Writer) error, w io.Writer, show func(io
 
 const (
 	red, green, yellow, cyan, bold = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[1m"
-	plain                          = "\x1b[m"
+	dim, plain                     = "\x1b[2m", "\x1b[m"
 )
 
 // colourOf is a colour for each kind of change.

@@ -14,17 +14,9 @@ const preRestore = "pre-restore"
 // pruneAfter starts to prune in the background if the store may have more
 // checkpoints than config.toml wants. Its record counts those that are named or
 // pinned, too: whoever prunes looks closer. Nobody waits for it.
-func (a *app) pruneAfter(rec *record.Record) bool {
-	var st record.Store
-	if rec.Get("store", &st) != nil {
-		return false
-	}
-	cfg, err := a.readConfig()
-	if err != nil {
-		a.warn("nothing is pruned: %v", err)
-		return false
-	}
-	if !cfg.autoPrune || st.Checkpoints < int64(cfg.keepCount) { // the new one is not in it yet
+func (a *app) pruneAfter(cfg config, st record.Store) bool {
+	most := cfg.keepCount + cfg.keepCount/10            // not after each one: it takes as long as a checkpoint
+	if !cfg.autoPrune || st.Checkpoints < int64(most) { // the new one is not in it yet
 		return false
 	}
 	a.run.Detach(pipeline.Tool("agentfs", "checkpoint", "prune", "--auto", "--store", st.Name))

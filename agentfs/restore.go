@@ -248,8 +248,9 @@ func (r *restoring) look(ctx context.Context, name, v string) error {
 // save saves the present.
 func (r *restoring) save(ctx context.Context) (rec *record.Record, err error) {
 	r.stage("Creating checkpoint %s \"pre-restore\"...", version(r.store.NextVersion))
+	why := reason{record.Causality{Action: "restore", Before: true}}
 	// It may use the reserve: a restore is how a full disk gets room again.
-	rec, r.saved, err = r.app.save(ctx, saving{store: r.store.Name, message: preRestore, mounted: r.mounted, reserve: true})
+	rec, r.saved, err = r.app.save(ctx, saving{store: r.store.Name, message: preRestore, mounted: r.mounted, reserve: true, why: why.told()})
 	if err != nil {
 		return nil, r.notMounted(ctx, r.store, err)
 	}
@@ -295,8 +296,15 @@ func (r *restoring) swap(ctx context.Context) error {
 	})
 	if !r.mounted {
 		r.stage("Restoring from %s...", version(r.to.Version))
-		return r.run.Exec(ctx, r.rec, mark, swap, attach, end, setReady(true))
+		return r.run.Exec(ctx, r.rec, mark, swap, attach, end, r.settled())
 	}
 	r.stage("Unmounting...")
-	return r.run.Exec(ctx, r.rec, mark, detach, swap, attach, end, setReady(true))
+	return r.run.Exec(ctx, r.rec, mark, detach, swap, attach, end, r.settled())
+}
+
+// settled ends a restore that has worked: the present comes from that checkpoint now.
+func (r *restoring) settled() pipeline.Stage {
+	ready := setReady(true)
+	ready.Args = append(ready.Args, "--base", version(r.to.Version))
+	return ready
 }

@@ -81,7 +81,11 @@ func (r *restoring) inPlace(ctx context.Context) error {
 		return r.halfway(context.WithoutCancel(ctx), err)
 	}
 	applyDone.Reach()
-	if err := r.markReady(context.WithoutCancel(ctx), r.store.Name); err != nil {
+	var base []string
+	if len(r.how.paths) == 0 {
+		base = []string{"--base", version(r.to.Version)} // all is as it was there
+	}
+	if err := r.markReady(context.WithoutCancel(ctx), r.store.Name, base...); err != nil {
 		return err
 	}
 	applySettled.Reach()
@@ -100,8 +104,9 @@ func (r *restoring) apply() pipeline.Stage {
 }
 
 // markReady ends the mark of a restore in place.
-func (a *app) markReady(ctx context.Context, name string) error {
-	return a.run.Exec(ctx, nil, pipeline.Tool("cpdb", "store", "set", name, "--status", record.StoreReady))
+func (a *app) markReady(ctx context.Context, name string, more ...string) error {
+	words := append([]string{"cpdb", "store", "set", name, "--status", record.StoreReady}, more...)
+	return a.run.Exec(ctx, nil, pipeline.Tool(words...))
 }
 
 // halfway says where a restore in place that failed has left the files, and how to

@@ -51,7 +51,7 @@ func (r *restoring) untouched(ctx context.Context) bool {
 // forward does the last two steps again.
 func (r *restoring) forward(ctx context.Context) error {
 	end := pipeline.Tool("bandclone", "restore", finish).Then(func() { r.finished = true })
-	return r.run.Exec(ctx, r.rec, end, setReady(true))
+	return r.run.Exec(ctx, r.rec, end, r.settled())
 }
 
 // withdraw ends a restore of a store that could not be unmounted, so that nothing

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -24,7 +25,14 @@ type saving struct {
 	message string
 	mounted bool // the bands may change, and must stand still meanwhile
 	reserve bool // may use the reserve of a disk that is nearly full
+	why     record.Causality
+	when    func() error // asked before anything is done, when all is ready for it; may be nil
 }
+
+// notBegun is why a checkpoint was not even begun, by saving.when.
+type notBegun struct{ error }
+
+func (e notBegun) Unwrap() error { return e.error }
 
 // save makes a checkpoint of a store whose lock is held. One that fails leaves
 // nothing.
@@ -37,12 +45,17 @@ func (a *app) save(ctx context.Context, s saving) (*record.Record, record.Checkp
 	if s.mounted {
 		clone = append(a.quiesce(s.store), clone...)
 	}
+	begin := pipeline.Tool("cpdb", "checkpoint", "begin", "--store", s.store, "--message", s.message)
+	begin.Args, begin.When = append(begin.Args, causalityFlags(s.why)...), s.when
 	rec, err := a.run.Run(ctx, nil,
-		pipeline.Tool("cpdb", "checkpoint", "begin", "--store", s.store, "--message", s.message).Then(saveBegun.Reach),
+		begin.Then(saveBegun.Reach),
 		pipeline.Tool(clone...).Then(saveCloned.Reach),
 		pipeline.Tool("cpdb", "checkpoint", "commit"))
 	if err == nil {
 		err = rec.Get("checkpoint", &cp)
+	}
+	if errors.As(err, new(notBegun)) {
+		return nil, cp, err
 	}
 	if err != nil {
 		saveFailed.Reach()
@@ -56,19 +69,36 @@ func (a *app) save(ctx context.Context, s saving) (*record.Record, record.Checkp
 // not wait for begin.
 func (a *app) quiesce(store string) []string {
 	args := []string{"bundlectl", "quiesce", "--early"}
-	bundle := filepath.Join(a.lockDir(store), store+".sparsebundle")
+	bundle := a.usualBundle(store)
 	if _, err := os.Stat(bundle); err == nil {
 		args = append(args, "--bundle", bundle)
 	}
 	return append(args, "--")
 }
 
+// usualBundle is where a store's bundle is, unless it was put elsewhere.
+func (a *app) usualBundle(store string) string {
+	return filepath.Join(a.lockDir(store), store+".sparsebundle")
+}
+
 // followUp starts what is done in the background once a checkpoint has been made,
-// which rec tells of: the oldest ones are pruned if there are too many, and the
-// next one is made ready. Pruning drops the spare, so it makes the next one itself.
+// which rec tells of: the oldest ones are pruned if there are too many, the next one
+// is made ready, and its changes are listed. Pruning drops the spare, so it makes the
+// next one itself.
 func (a *app) followUp(rec *record.Record, cp record.Checkpoint) {
-	if !a.pruneAfter(rec) {
+	var st record.Store
+	if rec.Get("store", &st) != nil {
+		return
+	}
+	cfg, err := a.readConfig()
+	if err != nil {
+		a.warn("nothing is pruned or indexed: %v", err)
+	}
+	if err != nil || !a.pruneAfter(cfg, st) {
 		a.makeSpare(cp)
+	}
+	if err == nil {
+		a.indexAfter(cfg, st.Name)
 	}
 }
 
@@ -78,7 +108,7 @@ func (a *app) makeSpare(cp record.Checkpoint) {
 	a.run.Detach(pipeline.Tool("bandclone", "spare", cp.Dir))
 }
 
-// sweepStore sweeps every checkpoint that is not ready. The lock is held: nobody
+// sweepStore sweeps every checkpoint that is half made or half deleted. The lock is held: nobody
 // is at work on them. What cannot be swept now is swept after the next one.
 func (a *app) sweepStore(ctx context.Context, store string) {
 	recs, err := a.run.List(ctx, nil, pipeline.Tool("cpdb", "checkpoint", "list", "--store", store, "--all"))
@@ -87,7 +117,7 @@ func (a *app) sweepStore(ctx context.Context, store string) {
 		return
 	}
 	for _, cp := range found {
-		if cp.Status != record.CheckpointReady {
+		if cp.Status == record.CheckpointPending || cp.Status == record.CheckpointDeleting {
 			_ = a.sweep(ctx, cp)
 		}
 	}

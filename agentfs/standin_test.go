@@ -27,14 +27,17 @@ import (
 // The first line whose words begin the command line counts. WHAT is what a
 // status other than 0 says on standard error (\n is a new line), else what is
 // written to standard output: pass stands for the record on standard input,
-// warn for the same and a warning, nothing for no output. $WORK is expanded; every call is noted in the file
-// calls.
+// warn for the same and a warning, nothing for no output. With fed: before it what
+// comes on standard input goes to the file fed. $WORK is expanded; every call is noted
+// in the file calls.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"agentfs":   main,
-		"cpdb":      standIn,
-		"bundlectl": standIn,
-		"bandclone": standIn,
+		"agentfs":      main,
+		"cpdb":         standIn,
+		"bundlectl":    standIn,
+		"bandclone":    standIn,
+		"treediff":     standIn,
+		"agentfs-hook": standIn,
 	})
 }
 
@@ -45,6 +48,7 @@ func TestScenarios(t *testing.T) {
 		env.Setenv("STANDIN", env.WorkDir)
 		env.Setenv("AGENTFS_HOME", filepath.Join(env.WorkDir, "af"))
 		env.Setenv("TZ", "UTC")
+		env.Setenv("AGENTFS_CHECKPOINTS_AUTO_INDEX", "false") // or calls come when they like
 		return setup(env)
 	}
 	testscript.Run(t, p)
@@ -94,6 +98,12 @@ func give(head, what string) {
 		check(err)
 		time.Sleep(time.Duration(n) * time.Millisecond)
 		what = more
+	}
+	if rest, ok := strings.CutPrefix(what, "fed:"); ok {
+		input, err := io.ReadAll(os.Stdin)
+		check(err)
+		check(note(filepath.Join(os.Getenv("STANDIN"), "fed"), string(input)))
+		what = strings.TrimSpace(rest)
 	}
 	if code != 0 {
 		_, _ = io.Copy(io.Discard, os.Stdin)

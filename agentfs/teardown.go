@@ -43,8 +43,10 @@ func (a *app) teardown(ctx context.Context, st record.Store) error {
 	}
 	teardownDone.Reach()
 	_ = os.Remove(filepath.Dir(st.BundlePath))
-	_ = os.Remove(filepath.Join(a.lockDir(st.Name), mountLink)) // still there where the bundle lies elsewhere
-	_ = os.Remove(a.lockDir(st.Name))                           // last: without it others could take the lock
+	for _, name := range []string{mountLink, indexLock, calmLock} { // still there where the bundle lies elsewhere
+		_ = os.Remove(filepath.Join(a.lockDir(st.Name), name))
+	}
+	_ = os.Remove(a.lockDir(st.Name)) // last: without it others could take the lock
 	return nil
 }
 

@@ -64,17 +64,23 @@ func cut(s string) string {
 
 // ago says how long ago a time is, in one unit.
 func ago(t time.Time) string {
-	switch d := time.Since(t); {
-	case d < time.Second:
+	if time.Since(t) < time.Second {
 		return "just now"
+	}
+	return age(t) + " ago"
+}
+
+// age is how long ago a time is, in one unit and shortest.
+func age(t time.Time) string {
+	switch d := max(time.Since(t), 0); {
 	case d < time.Minute:
-		return fmt.Sprintf("%ds ago", d/time.Second)
+		return fmt.Sprintf("%ds", d/time.Second)
 	case d < time.Hour:
-		return fmt.Sprintf("%dm ago", d/time.Minute)
+		return fmt.Sprintf("%dm", d/time.Minute)
 	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh ago", d/time.Hour)
+		return fmt.Sprintf("%dh", d/time.Hour)
 	default:
-		return fmt.Sprintf("%dd ago", d/(24*time.Hour))
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
 	}
 }
 

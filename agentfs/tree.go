@@ -19,15 +19,12 @@ func tree() *command.Verb {
 		Verbs: []*command.Verb{
 			a.initVerb(), a.openVerb(), a.closeVerb(), a.deleteVerb(),
 			a.listVerb(), a.useVerb(), a.statusVerb(),
-			{
-				Name:  "checkpoint",
-				Short: "checkpoint operations",
-				Verbs: []*command.Verb{
-					a.createVerb(), a.historyVerb(), a.infoVerb(), a.forgetVerb(),
-					a.pinVerb(), a.unpinVerb(), a.pruneVerb(),
-				},
-			},
+			a.checkpointVerb(
+				a.createVerb(), a.historyVerb(), a.infoVerb(), a.forgetVerb(),
+				a.pinVerb(), a.unpinVerb(), a.pruneVerb(), a.indexVerb(),
+			),
 			a.restoreVerb(), a.diffVerb(), a.showVerb(), a.forkVerb(),
+			a.timelineVerb(), a.logVerb(), a.searchVerb(), a.blameVerb(), a.configVerb(), a.hooksVerb(),
 		},
 	}
 	a.adopt(root)

@@ -30,9 +30,10 @@ const grace = 10 * time.Second
 
 // Stage is one process.
 type Stage struct {
-	Args []string  // the tool's name and its arguments
-	Done func()    // called when it has done its work, in the order of the stages; may be nil
-	Live io.Writer // gets the progress that it writes to standard error, as it comes; may be nil
+	Args []string     // the tool's name and its arguments
+	Done func()       // called when it has done its work, in the order of the stages; may be nil
+	When func() error // asked before it is started, when all others have been; an error is that of the pipeline, and the stage is not started; may be nil
+	Live io.Writer    // gets the progress that it writes to standard error, as it comes; may be nil
 }
 
 // Tool makes a stage.
@@ -98,6 +99,14 @@ func silent(s Stage) error {
 
 // Pass is Run for a last stage that writes anything, which goes to out.
 func (r *Runner) Pass(ctx context.Context, in *record.Record, out io.Writer, stages ...Stage) error {
+	if in == nil {
+		return r.Feed(ctx, nil, out, stages...)
+	}
+	return r.Feed(ctx, []*record.Record{in}, out, stages...)
+}
+
+// Feed is Pass for a first stage that reads a list.
+func (r *Runner) Feed(ctx context.Context, in []*record.Record, out io.Writer, stages ...Stage) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
@@ -105,12 +114,12 @@ func (r *Runner) Pass(ctx context.Context, in *record.Record, out io.Writer, sta
 	if err != nil {
 		return err
 	}
-	var input []byte
-	if in != nil {
-		if input, err = in.MarshalJSON(); err != nil {
-			return err
-		}
-		procs[0].cmd.Stdin = bytes.NewReader(append(input, '\n'))
+	input, err := linesOf(in)
+	if err != nil {
+		return err
+	}
+	if len(input) > 0 {
+		procs[0].cmd.Stdin = bytes.NewReader(input)
 	}
 	procs[len(procs)-1].cmd.Stdout = out
 	start(procs)
@@ -120,13 +129,27 @@ func (r *Runner) Pass(ctx context.Context, in *record.Record, out io.Writer, sta
 		r.trace(p, nil, procs[i:])
 	}
 	if err := blame(procs); err != nil {
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return ErrInterrupted
+		case refused(procs) != nil:
+			return refused(procs)
 		}
 		return err
 	}
 	r.warnings(procs)
 	return nil
+}
+
+// linesOf gives records as a stage reads them, a line each.
+func linesOf(list []*record.Record) ([]byte, error) {
+	var text bytes.Buffer
+	for _, rec := range list {
+		if err := rec.Write(&text); err != nil {
+			return nil, err
+		}
+	}
+	return text.Bytes(), nil
 }
 
 // warnings hands on what stages said that ended well.
@@ -143,7 +166,18 @@ type proc struct {
 	began time.Time
 	words words
 	err   error // why it could not be started
+	not   error // why it was not to be
 	mine  []*os.File
+}
+
+// refused gives the error of the stage that was not to be started.
+func refused(procs []*proc) error {
+	for _, p := range procs {
+		if p.not != nil {
+			return p.not
+		}
+	}
+	return nil
 }
 
 // prepare finds all tools before any is started: a missing one must not be
@@ -191,14 +225,29 @@ func start(procs []*proc) {
 	if len(order) > 1 {
 		order[0], order[1] = order[1], order[0]
 	}
+	slices.SortStableFunc(order, whenLast)
 	for _, p := range order {
-		p.began = time.Now()
-		if p.err == nil {
-			p.err = p.cmd.Start()
-		}
-		for _, f := range p.mine {
-			_ = f.Close() // the children have theirs
-		}
+		p.start()
+	}
+}
+
+// whenLast puts stages that are to be asked about behind the others.
+func whenLast(p, q *proc) int {
+	last := map[bool]int{true: 1}
+	return last[p.When != nil] - last[q.When != nil]
+}
+
+func (p *proc) start() {
+	if p.When != nil && p.err == nil {
+		p.not = p.When()
+		p.err = p.not
+	}
+	p.began = time.Now()
+	if p.err == nil {
+		p.err = p.cmd.Start()
+	}
+	for _, f := range p.mine {
+		_ = f.Close() // the child has its own
 	}
 }
 

@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		"fail": fail,
 		"shut": func() { os.Stdin.Close(); time.Sleep(50 * time.Millisecond); exit("5") },
 		"die":  func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
+		"count": func() {
+			list, err := record.ReadAll(os.Stdin)
+			fmt.Printf(`{"n":%d,"ok":%t}`+"\n", len(list), err == nil)
+		},
 		"flow": func() { // writes more than a pipe holds, so that it notices a reader that is gone
 			fmt.Printf(`{"n":"%s"}`, strings.Repeat("x", 1<<20))
 		},
@@ -99,6 +103,44 @@ func TestRecordIsFedToTheFirst(t *testing.T) {
 	rec, err := r.Run(t.Context(), in, tool("pass"))
 	if err != nil || !rec.Has("store") || !rec.Has("passed") {
 		t.Fatalf("%v, %v", rec, err)
+	}
+}
+
+func TestListIsFedToTheFirst(t *testing.T) {
+	for n := range 3 {
+		var out, trace bytes.Buffer
+		r, _ := runner(t)
+		r.Trace = &trace
+		list := make([]*record.Record, n)
+		for i := range list {
+			list[i] = record.New()
+		}
+		if err := r.Feed(t.Context(), list, &out, tool("count")); err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf(`{"n":%d,"ok":true}`+"\n", n); out.String() != want {
+			t.Errorf("%s, want %s", out.String(), want)
+		}
+		if args := strings.Count(trace.String(), "{}"); args != n {
+			t.Errorf("%d records in the trace, want %d: %s", args, n, trace.String())
+		}
+	}
+}
+
+// A stage that is asked about starts when the others have; if it is not to, the others
+// get no record, and why is the error.
+func TestAskedBeforeItStarts(t *testing.T) {
+	r, _ := runner(t)
+	first := tool("emit", "1")
+	first.When = func() error { return nil }
+	if rec, err := r.Run(t.Context(), nil, first, tool("pass")); err != nil || !rec.Has("passed") {
+		t.Errorf("asked, and to be started: %v %v", rec, err)
+	}
+	no := errors.New("no")
+	first.When = func() error { return no }
+	first.Done = func() { t.Error("a stage has done its work that was not to be started") }
+	if _, err := r.Run(t.Context(), nil, first, tool("pass"), tool("pass")); !errors.Is(err, no) {
+		t.Errorf("asked, and not to be started: %v", err)
 	}
 }
 

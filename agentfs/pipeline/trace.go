@@ -14,9 +14,7 @@ func (r *Runner) trace(p *proc, input []byte, rest []*proc) {
 		return
 	}
 	if p == nil {
-		if input != nil {
-			fmt.Fprintf(r.Trace, "trace: %8s     printf '%%s\\n' %s |\n", "", Quote(string(input)))
-		}
+		r.traceInput(input)
 		return
 	}
 	more := ""
@@ -25,6 +23,21 @@ func (r *Runner) trace(p *proc, input []byte, rest []*proc) {
 	}
 	ms := float64(time.Since(p.began).Microseconds()) / 1000
 	fmt.Fprintf(r.Trace, "trace: %8.1f ms  %s%s\n", ms, CommandLine(p.cmd.Args), more)
+}
+
+// longest is how many records are shown that a pipeline is fed.
+const longest = 5
+
+func (r *Runner) traceInput(input []byte) {
+	if len(input) == 0 {
+		return
+	}
+	lines := strings.Split(strings.TrimSuffix(string(input), "\n"), "\n")
+	if len(lines) > longest {
+		fmt.Fprintf(r.Trace, "trace: %8s     … %d records … |\n", "", len(lines))
+		return
+	}
+	fmt.Fprintf(r.Trace, "trace: %8s     printf '%%s\\n' %s |\n", "", CommandLine(lines))
 }
 
 // CommandLine writes arguments as a shell reads them.
