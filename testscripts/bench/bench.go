@@ -37,7 +37,8 @@ const ours = "agentfs"
 var keys = []string{
 	"checkpoint-many", "restore-many", "close-many", "open-many",
 	"checkpoint-few", "restore-few", "close-few", "open-few",
-	"diff-warm", "diff-cold", "inplace", "remount", "fork",
+	"diff-warm", "diff-cold", "inplace", "remount", "fork", "auto", "hook",
+	"timeline", "log", "search", "blame",
 	"init", "space-ext4", "space-xfs",
 	"untar", "status", "warm", "cold", "random", "sealed", "append", "sequential",
 }
@@ -63,7 +64,7 @@ func (b *bench) check() error {
 	if os.Geteuid() != 0 {
 		return status.Errorf(status.CannotRun, "not root").WithHint("make bench")
 	}
-	if name := missing("agentfs", "cpdb", "bundlectl", "bandclone", "treediff"); name != "" {
+	if name := missing("agentfs", "agentfs-hook", "cpdb", "bundlectl", "bandclone", "treediff"); name != "" {
 		return status.Errorf(status.CannotRun, "no %s on the PATH", name).WithHint("make bench")
 	}
 	if name := missing("git", "tar", "mkfs.ext4", "mount", "findmnt"); name != "" {
@@ -98,6 +99,7 @@ func (b *bench) measure(ctx context.Context) error {
 		func(ctx context.Context) error { return b.saving(ctx, many) },
 		func(ctx context.Context) error { return b.saving(ctx, few) },
 		func(ctx context.Context) error { return b.changing(ctx, many) },
+		b.looking,
 		b.creating,
 		func(ctx context.Context) error { return b.space(ctx, many) },
 		func(ctx context.Context) error { return b.inside(ctx, many) },
@@ -119,7 +121,7 @@ func (b *bench) begin(ctx context.Context) (err error) {
 		"LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_OPTIONAL_LOCKS=1",
 		"GIT_AUTHOR_NAME=bench", "GIT_AUTHOR_EMAIL=bench@localhost", "GIT_AUTHOR_DATE=2025-01-01T00:00:00Z",
 		"GIT_COMMITTER_NAME=bench", "GIT_COMMITTER_EMAIL=bench@localhost", "GIT_COMMITTER_DATE=2025-01-01T00:00:00Z",
-		"TMPDIR=" + b.dir, "AGENTFS_HOME=" + filepath.Join(b.dir, "home"), "AGENTFS_STORE=", "AGENTFS_TRACE=",
+		"TMPDIR=" + b.dir, "AGENTFS_HOME=" + filepath.Join(b.dir, "home"), "AGENTFS_STORE=", "AGENTFS_TRACE=", "AGENTFS_CHECKPOINTS_AUTO_INDEX=false",
 	} {
 		name, value, _ := strings.Cut(pair, "=")
 		if err := os.Setenv(name, value); err != nil {

@@ -62,7 +62,7 @@ type desk struct {
 
 // changing measures how changes are shown and taken back, and a fork.
 func (b *bench) changing(ctx context.Context, t *tree) error {
-	if !b.wanted("diff-warm", "diff-cold", "inplace", "remount", "fork") {
+	if !b.wanted("diff-warm", "diff-cold", "inplace", "remount", "fork", "auto", "hook") {
 		return nil
 	}
 	d, err := b.newDesk(ctx, t)
@@ -74,7 +74,7 @@ func (b *bench) changing(ctx context.Context, t *tree) error {
 			return err
 		}
 	}
-	return nil
+	return b.hooked(ctx, d)
 }
 
 // newDesk has git look at the tree before it is saved: its index then fits the

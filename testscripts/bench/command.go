@@ -15,6 +15,7 @@ type program struct {
 	dir  string
 	env  []string // on top of ours
 	args []string
+	in   string // file for its standard input; "" for none
 	out  string // file for its standard output; "" for none
 }
 
@@ -33,6 +34,14 @@ func (p program) run(ctx context.Context) error {
 	defer os.Remove(words.Name())
 	cmd := p.command(ctx)
 	cmd.Stderr = words
+	if p.in != "" {
+		in, err := os.Open(p.in)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		cmd.Stdin = in
+	}
 	if p.out != "" {
 		out, err := os.Create(p.out)
 		if err != nil {

@@ -83,13 +83,14 @@ type scale struct {
 	written    int64         // of it, in one run
 	appends    int           // in one run
 	sequential int64
+	history    int // checkpoints of the long history
 }
 
 func (o options) scale() scale {
 	if o.quick {
 		return scale{need: 2 << 30, image: "2G", calm: 0, files: 3000, few: 100, bytes: 60e6,
-			random: 32 << 20, written: 2 << 20, appends: 64, sequential: 128 << 20}
+			random: 32 << 20, written: 2 << 20, appends: 64, sequential: 128 << 20, history: 200}
 	}
 	return scale{need: 10 << 30, image: "12G", calm: 300 * time.Millisecond, files: 36000, few: 1000, bytes: 626e6,
-		random: 256 << 20, written: 16 << 20, appends: 512, sequential: 1 << 30}
+		random: 256 << 20, written: 16 << 20, appends: 512, sequential: 1 << 30, history: 10000}
 }
