@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,9 +50,22 @@ func TestScenarios(t *testing.T) {
 		env.Setenv("AGENTFS_HOME", filepath.Join(env.WorkDir, "af"))
 		env.Setenv("TZ", "UTC")
 		env.Setenv("AGENTFS_CHECKPOINTS_AUTO_INDEX", "false") // or calls come when they like
+		env.Defer(func() { waitForLocks(filepath.Join(env.WorkDir, "af", "stores")) })
 		return setup(env)
 	}
 	testscript.Run(t, p)
+}
+
+// waitForLocks waits for what a scenario has left in the background: it would write
+// into a directory that is being removed.
+func waitForLocks(stores string) {
+	found, _ := os.ReadDir(stores)
+	for _, st := range found {
+		if dir, err := os.Open(filepath.Join(stores, st.Name())); err == nil {
+			_ = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX)
+			_ = dir.Close()
+		}
+	}
 }
 
 func standIn() {
