@@ -61,7 +61,7 @@ func (v *changeAddVerb) run(ctx context.Context, stdio command.IO, args []string
 	v.Store, v.Version, v.State = store, args[0], record.IndexLost
 	if !v.lost {
 		v.State = record.IndexDone
-		if v.Changes, err = readChanges(stdio.In); err != nil {
+		if v.Changes, err = readChanges(ctx, stdio.In); err != nil {
 			return err
 		}
 	}
@@ -74,8 +74,8 @@ func (v *changeAddVerb) run(ctx context.Context, stdio command.IO, args []string
 
 // readChanges reads all before the first is written, so that a bad one changes
 // nothing and no lock is held while the rest is on its way.
-func readChanges(in io.Reader) ([]record.Change, error) {
-	recs, err := record.ReadAll(in)
+func readChanges(ctx context.Context, in io.Reader) ([]record.Change, error) {
+	recs, err := record.InputAll(ctx, in)
 	if err != nil {
 		return nil, err
 	}
