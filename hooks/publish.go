@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/pmezard/go-difflib/difflib"
 )
@@ -51,9 +52,25 @@ func ignore(what, err error) error {
 	return err
 }
 
+// temporary begins the names under which files are written.
+const temporary = ".agentfs-"
+
+// sweep removes what a put that was killed has left in a directory. One that is under
+// way is younger.
+func sweep(dir string) {
+	entries, _ := os.ReadDir(dir) // one that cannot be read shows in what comes next
+	for _, e := range entries {
+		st, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), temporary) && st.Mode().IsRegular() && time.Since(st.ModTime()) > time.Minute {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
 // put writes a file beside its place and renames it.
 func (c *change) put(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".agentfs-*")
+	sweep(filepath.Dir(path))
+	f, err := os.CreateTemp(filepath.Dir(path), temporary+"*")
 	if err != nil {
 		return err
 	}
