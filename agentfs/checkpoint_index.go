@@ -255,11 +255,10 @@ func (p pair) comparable() bool {
 // must not slow others down: it runs at the lowest priority, unlike what is done with
 // the database, for which others may wait.
 func (a *app) compareWithParent(ctx context.Context, p pair) ([]*record.Record, error) {
-	stage, clean, err := a.comparison(p)
+	stage, err := a.comparison(p)
 	if err != nil {
 		return nil, err
 	}
-	defer clean()
 	changes, err := lowly(func() ([]*record.Record, error) { return a.run.List(ctx, nil, stage) })
 	if p.parent == nil && err == nil {
 		changes = slices.DeleteFunc(changes, ofRoot)
@@ -274,20 +273,23 @@ func ofRoot(rec *record.Record) bool {
 	return rec.Get("change", &c) == nil && c.Path == "."
 }
 
+// emptyTree is an empty directory in a store's directory: what was before the first
+// checkpoint. It stays, so that a kill leaves nothing behind.
+const emptyTree = ".empty"
+
 // comparison makes the stage that compares a checkpoint with its parent, or with
 // nothing.
-func (a *app) comparison(p pair) (stage pipeline.Stage, clean func(), err error) {
+func (a *app) comparison(p pair) (stage pipeline.Stage, err error) {
 	if p.parent != nil {
 		s := sides{store: p.store, from: *p.parent, to: p.of}
-		return s.compare(false, []string{"--hunks"}, nil), func() {}, nil
+		return s.compare(false, []string{"--hunks"}, nil), nil
 	}
-	empty, err := os.MkdirTemp("", "agentfs-empty-*")
-	if err != nil {
-		return stage, nil, err
+	empty := filepath.Join(a.lockDir(p.store.Name), emptyTree)
+	if err := os.Mkdir(empty, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return stage, err
 	}
-	s := sides{store: p.store, from: p.of, to: p.of}
-	s.to.Version = 0 // one tree is enough
-	return s.aside("treediff", "--hunks", empty, treeMark), func() { _ = os.Remove(empty) }, nil
+	s := sides{store: p.store, from: p.of} // to the present: one checkpoint is enough
+	return s.aside("treediff", "--hunks", empty, treeMark), nil
 }
 
 // lowly runs fn on a thread of the lowest priority, which the processes that it

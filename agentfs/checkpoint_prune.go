@@ -24,8 +24,8 @@ func (a *app) pruneVerb() *command.Verb {
 With --keep N the newest N checkpoints stay, and those that are pinned. Without it
 the newest of those that are neither pinned nor named stay, as many as keep_count
 of config.toml says (100), and all that are pinned or named: so it is done in the
-background after each checkpoint, too, unless auto_prune is false. A checkpoint is
-named if it has a message other than "auto" and "pre-restore", and no agent has made
+background, too, when a checkpoint makes them a tenth more, unless auto_prune is
+false. A checkpoint is named if it has a message other than "auto" and "pre-restore", and no agent has made
 it. What was changed in those that go, by whom and why, stays known.
 
 Shows what goes and what that gives back, and asks; -f does not ask.`,
