@@ -277,22 +277,22 @@ func (r *restoring) exchange(ctx context.Context) error {
 // work when the record reaches it, and the time of their start is not lost.
 func (r *restoring) swap(ctx context.Context) error {
 	mark := pipeline.Tool("cpdb", "store", "set", "--status", record.StoreRestoring).Then(restoreMarked.Reach)
-	detach := pipeline.Tool("bundlectl", "detach", "--handover").Then(func() {
+	detach := pipeline.Tool("bundlectl", "detach", "--handover").Then(func() error {
 		r.detached = true
-		restoreDetached.Reach()
 		r.stage("Restoring from %s...", version(r.to.Version))
+		return restoreDetached.Reach()
 	})
-	swap := pipeline.Tool("bandclone", "restore").Then(func() {
-		restoreSwapped.Reach()
+	swap := pipeline.Tool("bandclone", "restore").Then(func() error {
 		r.stage("Mounting...")
+		return restoreSwapped.Reach()
 	})
-	attach := pipeline.Tool("bundlectl", "attach").Then(func() {
+	attach := pipeline.Tool("bundlectl", "attach").Then(func() error {
 		r.attached = true
-		restoreAttached.Reach()
+		return restoreAttached.Reach()
 	})
-	end := pipeline.Tool("bandclone", "restore", finish).Then(func() {
+	end := pipeline.Tool("bandclone", "restore", finish).Then(func() error {
 		r.finished = true
-		restoreFinished.Reach()
+		return restoreFinished.Reach()
 	})
 	if !r.mounted {
 		r.stage("Restoring from %s...", version(r.to.Version))

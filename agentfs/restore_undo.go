@@ -50,7 +50,7 @@ func (r *restoring) untouched(ctx context.Context) bool {
 
 // forward does the last two steps again.
 func (r *restoring) forward(ctx context.Context) error {
-	end := pipeline.Tool("bandclone", "restore", finish).Then(func() { r.finished = true })
+	end := pipeline.Tool("bandclone", "restore", finish).Then(func() error { r.finished = true; return nil })
 	return r.run.Exec(ctx, r.rec, end, r.settled())
 }
 

@@ -31,7 +31,7 @@ const grace = 10 * time.Second
 // Stage is one process.
 type Stage struct {
 	Args []string     // the tool's name and its arguments
-	Done func()       // called when it has done its work, in the order of the stages; may be nil
+	Done func() error // called when it has done its work, in the order of the stages: an error is the stage's; may be nil
 	When func() error // asked before it is started, when all others have been; an error is that of the pipeline, and the stage is not started; may be nil
 	Live io.Writer    // gets the progress that it writes to standard error, as it comes; may be nil
 }
@@ -42,7 +42,7 @@ func Tool(args ...string) Stage { return Stage{Args: args} }
 // Then gives the stage with a function to call when it has done its work: also
 // where it could not hand on its record any more, because the stage behind it
 // had gone.
-func (s Stage) Then(done func()) Stage {
+func (s Stage) Then(done func() error) Stage {
 	s.Done = done
 	return s
 }
@@ -273,6 +273,8 @@ func (p *proc) wait() {
 		p.err = nil
 	}
 	if p.Done != nil && (p.err == nil || brokenPipe(p.err)) {
-		p.Done()
+		if err := p.Done(); err != nil {
+			p.err = err
+		}
 	}
 }

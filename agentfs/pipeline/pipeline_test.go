@@ -138,7 +138,7 @@ func TestAskedBeforeItStarts(t *testing.T) {
 	}
 	no := errors.New("no")
 	first.When = func() error { return no }
-	first.Done = func() { t.Error("a stage has done its work that was not to be started") }
+	first.Done = func() error { return errors.New("a stage has done its work that was not to be started") }
 	if _, err := r.Run(t.Context(), nil, first, tool("pass"), tool("pass")); !errors.Is(err, no) {
 		t.Errorf("asked, and not to be started: %v", err)
 	}
@@ -206,7 +206,7 @@ func TestWarningsArePassedOn(t *testing.T) {
 func TestMissingToolStartsNothing(t *testing.T) {
 	r, _ := runner(t)
 	began := false
-	_, err := r.Run(t.Context(), nil, tool("emit", "1").Then(func() { began = true }), tool("no-such-tool"))
+	_, err := r.Run(t.Context(), nil, tool("emit", "1").Then(func() error { began = true; return nil }), tool("no-such-tool"))
 	if status.Of(err) != status.CannotRun || began {
 		t.Errorf("%v, began %t", err, began)
 	}
@@ -215,7 +215,9 @@ func TestMissingToolStartsNothing(t *testing.T) {
 func TestDoneInOrder(t *testing.T) {
 	r, _ := runner(t)
 	var order []string
-	note := func(s string) func() { return func() { order = append(order, s) } }
+	note := func(s string) func() error {
+		return func() error { order = append(order, s); return nil }
+	}
 	_ = r.Exec(t.Context(), nil, tool("emit", "1").Then(note("a")), tool("pass").Then(note("b")), tool("fail", "1", "x").Then(note("c")))
 	if got := strings.Join(order, ""); got != "ab" {
 		t.Errorf("done %q, want ab", got)
@@ -226,7 +228,7 @@ func TestDoneInOrder(t *testing.T) {
 func TestDoneDespiteBrokenPipe(t *testing.T) {
 	r, _ := runner(t)
 	done := false
-	err := r.Exec(t.Context(), nil, tool("flow").Then(func() { done = true }), tool("shut"))
+	err := r.Exec(t.Context(), nil, tool("flow").Then(func() error { done = true; return nil }), tool("shut"))
 	if status.Of(err) != 5 || !done {
 		t.Errorf("%v, done %t", err, done)
 	}

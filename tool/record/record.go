@@ -65,6 +65,10 @@ type Checkpoint struct {
 	ChangedBands int64     `json:"changed_bands"` // of them, not shared with the one made before
 	DurationMS   float64   `json:"duration_ms"`   // from begin to commit
 	Pinned       bool      `json:"pinned"`        // never pruned
+
+	DurableAt *time.Time `json:"durable_at,omitempty"` // since when it outlives a power cut; absent until then
+	BootID    string     `json:"boot_id,omitempty"`    // the machine's boot in which it was made; absent once it is durable
+
 	Causality
 	Index        string `json:"index"`         // whether its changes are known, one of the Index… constants
 	Changes      int64  `json:"changes"`       // indexed: paths that differ from the parent
@@ -97,6 +101,35 @@ const (
 	CheckpointReady    = "ready"    // complete
 	CheckpointDeleting = "deleting" // bands perhaps partly gone; swept
 	CheckpointPruned   = "pruned"   // bands gone, its changes and why they were made are still known
+)
+
+// Files that stand beside what they tell of, so that all of it can be known without
+// the database.
+const (
+	StoreFile      = "store.json"  // in a store's directory: one record with the key "store"; written by cpdb
+	CheckpointFile = "record.json" // in a checkpoint's: one record with "store" and "checkpoint", as it was when it was made; pins are brought up to date by cpdb
+	SumsFile       = "SHA256SUMS"  // in a checkpoint's: the sum of each band, as sha256sum(1) writes and checks it
+)
+
+// Damage is a band, or a file of its own, of a checkpoint that is not as it was made.
+// Key "damage", written by bandclone verify.
+type Damage struct {
+	Dir   string   `json:"dir"`             // the checkpoint's directory
+	Name  string   `json:"name"`            // the band's file name, or CheckpointFile or SumsFile
+	Kind  string   `json:"kind"`            // one of the Damage… constants
+	Why   string   `json:"why,omitempty"`   // more of it, for people
+	Sound string   `json:"sound,omitempty"` // a file with the content that it should have, where there is one
+	Files []string `json:"files,omitempty"` // paths in the checkpoint's tree that lie in it; written by bundlectl files
+}
+
+// The kinds of damage.
+const (
+	DamageMissing    = "missing"    // the checkpoint was made with it
+	DamageShort      = "short"      // it is shorter than it was
+	DamageChanged    = "changed"    // its content is another: bits have flipped, or somebody has written to it
+	DamageExchanged  = "exchanged"  // its content is that of another band of the checkpoint, or of this one in another checkpoint
+	DamageForeign    = "foreign"    // the checkpoint was made without it
+	DamageUnreadable = "unreadable" // it cannot be read
 )
 
 // Clone is what bandclone made. Key "clone".
