@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"agentfs.internal/bandclone/internal/bands"
@@ -40,7 +41,7 @@ func newClone(parent *dir.Dir, base string, from *dir.Dir, methods []bands.Metho
 
 // prune removes what came along with a whole clone and is no band.
 func (c *clone) prune() error {
-	for _, name := range c.source.Strays {
+	for _, name := range slices.Concat(c.source.Notes, c.source.Strays) {
 		if err := c.stage.Unlink(name); err != nil {
 			return err
 		}

@@ -36,6 +36,9 @@ symbolic link "latest" is made to point to the highest.
 Below a reserve of free space it is refused: the first write to each band needs
 room for a copy from then on.
 
+Beside the bands, record.json keeps the "store" and the "checkpoint" of the record,
+as they are once it is committed. It belongs to no clone of the bands.
+
 changed_bands counts the bands that differ from the parent's: --parent, or the
 record's checkpoint.parent, or what "latest" points to.
 
@@ -86,7 +89,7 @@ func (o *createOptions) run(ctx context.Context, stdio command.IO, _ []string) e
 			return err
 		}
 	}
-	if err := c.make(ctx); err != nil {
+	if err := c.make(ctx, rec); err != nil {
 		return cannot(err, o.method)
 	}
 	if err := rec.Set("clone", c.clone.record(c.changed, c.took)); err != nil {

@@ -14,6 +14,7 @@ import (
 	"agentfs.internal/bandclone/internal/bands"
 	"agentfs.internal/bandclone/internal/dir"
 	"agentfs.internal/bandclone/internal/stage"
+	"agentfs.internal/tool/record"
 	"agentfs.internal/tool/status"
 )
 
@@ -108,8 +109,9 @@ func (c *creation) begin() error {
 	return err
 }
 
-// make does the rest, while nobody writes the bands.
-func (c *creation) make(ctx context.Context) error {
+// make does the rest, while nobody writes the bands. The record tells of the
+// checkpoint.
+func (c *creation) make(ctx context.Context, rec *record.Record) error {
 	defer c.measure(time.Now())
 	live, err := bands.Read(c.live)
 	if err != nil {
@@ -127,6 +129,9 @@ func (c *creation) make(ctx context.Context) error {
 	if c.changed, err = c.clone.changed(c.parent); err != nil {
 		return err
 	}
+	if err := c.note(rec); err != nil {
+		return err
+	}
 	return c.publish()
 }
 
@@ -136,7 +141,7 @@ func (c *creation) fill(ctx context.Context, live *bands.Set) error {
 	for _, h := range c.held {
 		before.Bands = append(before.Bands, h.Band)
 	}
-	rest := &bands.Set{Dev: live.Dev, Strays: live.Strays}
+	rest := &bands.Set{Dev: live.Dev, Notes: live.Notes, Strays: live.Strays}
 	held := c.held
 	err := bands.Pairs(live, before, func(p bands.Pair) error {
 		var size int64

@@ -10,7 +10,8 @@
 //
 // The bands of a disk image are the files BUNDLE/bands/0 1 … a b … 10 …. A
 // checkpoint is a directory with every one of them, complete or not there at
-// all, and never written again. Create makes one, restore makes one the live
+// all, and never written again; where there was a record, record.json beside the
+// bands keeps what it said of the checkpoint. Create makes one, restore makes one the live
 // bands, compare tells which bands differ, du what deleting one would give back,
 // rm deletes one, spare makes the next one ready.
 //

@@ -46,6 +46,11 @@ func (c *creation) adopt(live *bands.Set) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range have.Notes {
+		if err := s.Unlink(note); err != nil {
+			return err
+		}
+	}
 	return bands.Pairs(live, have, func(p bands.Pair) error {
 		if p.SameFile() && live.Dev == have.Dev {
 			return c.keep(p.A)

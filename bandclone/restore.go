@@ -36,7 +36,8 @@ func restoreVerb() *command.Verb {
 The image must be detached. The old bands stay beside the new ones until
 "restore --finish" deletes them or "restore --undo" swaps them back. Both may
 be repeated, work after a crash at any step, and do nothing where there is
-nothing to do. A checkpoint that holds anything but bands is refused.
+nothing to do. A checkpoint that holds anything but bands, record.json and
+SHA256SUMS is refused; these two stay where they are.
 
 in: store, checkpoint (--finish, --undo: store); out: + clone (the same)`,
 		Flags: func(fs *flag.FlagSet) {

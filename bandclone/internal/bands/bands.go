@@ -2,7 +2,8 @@
 //
 // A band is a regular file named by its number in lowercase hex without leading
 // zeros. A band that is missing reads as zeros, one that is short ends in zeros.
-// Everything else in a directory of bands is a stray: no part of the image.
+// Beside the bands there may be files that tell of them, see IsNote. Everything else
+// in a directory of bands is a stray: no part of the image.
 package bands
 
 import (
@@ -10,8 +11,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"agentfs.internal/bandclone/internal/dir"
+	"agentfs.internal/tool/record"
 )
 
 // SealedMode is the mode of a band that is never written again, LiveMode that
@@ -57,7 +60,20 @@ type Set struct {
 	Dir    *dir.Dir
 	Dev    uint64 // the device of the inode numbers
 	Bands  []Band // by number
+	Notes  []string
 	Strays []string
+}
+
+// IsNote tells whether a name is that of a file that tells of a checkpoint, or of one
+// that is to become such a file: the name with a dot before it, and more behind. A
+// clone of the bands leaves these out.
+func IsNote(name string) bool {
+	for _, note := range []string{record.CheckpointFile, record.SumsFile} {
+		if name == note || strings.HasPrefix(name, "."+note) {
+			return true
+		}
+	}
+	return false
 }
 
 // Close closes the set's directory. A nil set is closed.
@@ -91,7 +107,11 @@ func Read(d *dir.Dir) (*Set, error) {
 func (s *Set) add(name []byte, ino uint64, kind dir.Kind) error {
 	num, ok := Number(name)
 	if !ok {
-		s.Strays = append(s.Strays, string(name))
+		if note := string(name); IsNote(note) {
+			s.Notes = append(s.Notes, note)
+		} else {
+			s.Strays = append(s.Strays, note)
+		}
 		return nil
 	}
 	if ino == 0 || kind == dir.Unknown {
