@@ -76,12 +76,13 @@ func attachAside(ctx context.Context, b *bundle.Bundle, dir, at string) (string,
 }
 
 func linkBands(from, to string) error {
-	names, err := os.ReadDir(from)
+	list, err := bundle.BandsIn(from)
 	if err != nil {
 		return err
 	}
-	for _, e := range names {
-		if err := os.Link(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+	for _, i := range list {
+		name := bundle.BandName(i)
+		if err := os.Link(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
 			return err
 		}
 	}
