@@ -4,6 +4,7 @@ package linux
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -26,7 +27,7 @@ func (Engine) List(context.Context) ([]record.Image, error) {
 			continue
 		}
 		img, err := look(reply.BundlePath)
-		if os.IsNotExist(err) {
+		if errors.Is(err, os.ErrNotExist) {
 			continue // deleted under a living server
 		}
 		if err != nil {
