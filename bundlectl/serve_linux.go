@@ -10,7 +10,7 @@ import (
 
 func serveVerb() *command.Verb {
 	var direct bool
-	var checkpoint string
+	var checkpoint, log string
 	return &command.Verb{
 		Name:   "serve",
 		Args:   "BUNDLE",
@@ -21,9 +21,10 @@ func serveVerb() *command.Verb {
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&direct, "direct", false, "bypass the host's page cache")
 			fs.StringVar(&checkpoint, "checkpoint", "", "serve the bands in this `dir`, to be read")
+			fs.StringVar(&log, "record", "", "log in this `file` what is done to the image")
 		},
 		Run: func(_ context.Context, _ command.IO, args []string) error {
-			return linux.Serve(args[0], direct, checkpoint)
+			return linux.Serve(args[0], direct, checkpoint, log)
 		},
 	}
 }

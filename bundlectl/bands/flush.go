@@ -29,6 +29,9 @@ func (im *Image) touch(b *band) {
 func (im *Image) Flush() error {
 	im.flushing.Lock()
 	defer im.flushing.Unlock()
+	if err := im.recorder.flushBegin(); err != nil {
+		return err
+	}
 	im.dirtyMu.Lock()
 	list := im.dirty
 	im.dirty = nil
@@ -44,8 +47,9 @@ func (im *Image) Flush() error {
 		for _, b := range list {
 			im.touch(b)
 		}
+		return err
 	}
-	return err
+	return im.recorder.flushEnd()
 }
 
 // needSync marks the bands as clean and leaves out the settled ones but for one:

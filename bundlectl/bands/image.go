@@ -59,6 +59,8 @@ type Image struct {
 	dirty    []*band
 	dirDirty atomic.Bool
 
+	recorder *Recorder // nil: nobody wants to know
+
 	opened  clock
 	buffers chan []byte // for copies: allocated once, so that a break needs no memory
 }
@@ -161,15 +163,21 @@ func (im *Image) Resize(size int64) error {
 	}
 	im.table = table
 	im.size.Store(size)
-	return nil
+	return im.recorder.add(recordResize, size, 0, nil)
 }
 
 // CloseGate waits for the writes that are under way and holds all others back
 // until OpenGate.
-func (im *Image) CloseGate() { im.gate.Lock() }
+func (im *Image) CloseGate() {
+	im.gate.Lock()
+	_ = im.recorder.add(recordGateClosed, 0, 0, nil) // a log that is full refuses the next write
+}
 
 // OpenGate lets writes go on.
-func (im *Image) OpenGate() { im.gate.Unlock() }
+func (im *Image) OpenGate() {
+	_ = im.recorder.add(recordGateOpened, 0, 0, nil)
+	im.gate.Unlock()
+}
 
 var errRetired = errors.New("the bundle has been handed over")
 
@@ -179,7 +187,7 @@ func (im *Image) Retire() error {
 	im.gate.Lock()
 	im.retired.Store(true)
 	im.gate.Unlock()
-	return im.Flush()
+	return errors.Join(im.Flush(), im.recorder.end())
 }
 
 // SetDiscardOnly tells the image that Punch is only ever called for space whose
@@ -204,9 +212,13 @@ func (im *Image) WriteAt(p []byte, off int64) error {
 	if im.retired.Load() {
 		return errRetired
 	}
-	return im.each(off, int64(len(p)), func(b *band, at, from, n int64) error {
+	err := im.each(off, int64(len(p)), func(b *band, at, from, n int64) error {
 		return im.write(b, p[from:from+n], at)
 	})
+	if err != nil {
+		return err
+	}
+	return im.recorder.add(recordWrite, off, 0, p)
 }
 
 // Punch makes n bytes at off read as zeros (see SetDiscardOnly) and gives their
@@ -217,7 +229,10 @@ func (im *Image) Punch(off, n int64) error {
 	if im.retired.Load() {
 		return errRetired
 	}
-	return im.each(off, n, im.punch)
+	if err := im.each(off, n, im.punch); err != nil {
+		return err
+	}
+	return im.recorder.discard(off, n, im.DiscardOnly())
 }
 
 // each calls f for each band that the range touches, with the offset in the
@@ -250,7 +265,7 @@ func (im *Image) band(i int64) *band {
 
 // Close flushes and closes everything.
 func (im *Image) Close() error {
-	err := im.Flush()
+	err := errors.Join(im.Flush(), im.recorder.close())
 	for i := range im.table {
 		if b := im.table[i].Load(); b != nil {
 			b.close()

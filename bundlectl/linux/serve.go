@@ -14,12 +14,13 @@ const (
 )
 
 // Serve is the band server of a bundle, or of the bundle with a checkpoint's bands
-// instead of its own. It returns when the mount has ended.
-func Serve(path string, direct bool, checkpoint string) error {
+// instead of its own. Where log is not "", what is done to the image is logged there.
+// It returns when the mount has ended.
+func Serve(path string, direct bool, checkpoint, log string) error {
 	if checkpoint == "" {
 		serve.Flusher()
 	}
-	cfg := serve.Config{Bundle: path, Direct: direct, FuseFD: fuseFD, ReadyFD: readyFD, Checkpoint: checkpoint}
+	cfg := serve.Config{Bundle: path, Direct: direct, FuseFD: fuseFD, ReadyFD: readyFD, Checkpoint: checkpoint, Record: log}
 	b, err := bundle.Open(path)
 	if err != nil {
 		return err

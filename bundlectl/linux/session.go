@@ -16,6 +16,10 @@ import (
 	"agentfs.internal/bundlectl/serve"
 )
 
+// recordEnv names the file in which a server logs what is done to the image, for tests
+// that replay it.
+const recordEnv = "AGENTFS_RECORD"
+
 // session is an attach in the making: server, served file, loop device. Closing
 // its descriptors before the device is mounted takes all of it down.
 type session struct {
@@ -77,6 +81,9 @@ func (s *session) startServer() error {
 		return err
 	}
 	s.server = exec.Command(self, "serve", s.bundle.Path, "--direct="+strconv.FormatBool(s.direct), "--checkpoint="+s.aside)
+	if log := os.Getenv(recordEnv); log != "" && s.aside == "" {
+		s.server.Args = append(s.server.Args, "--record="+log)
+	}
 	s.server.Dir = "/"
 	s.server.ExtraFiles = []*os.File{dev, w}
 	s.server.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Unshareflags: unix.CLONE_NEWNS}

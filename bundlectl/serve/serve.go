@@ -49,6 +49,7 @@ type Config struct {
 	Log      string // path of the log, which must not be on a served mount
 	FuseFD   int    // descriptor of /dev/fuse, with the mount made
 	ReadyFD  int    // descriptor on which "ready" or an error is written once
+	Record   string // path of a file to log in what is done to the image, see bands.Recorder; "" for none
 
 	// Checkpoint is, where it is not "", the directory of the bands to serve
 	// instead of the bundle's. They are only read: the server then needs no lock, no
@@ -120,6 +121,9 @@ func (s *server) openImage() (err error) {
 	}
 	s.live, err = bands.Open(s.cfg.Bundle, s.cfg.Size, s.cfg.BandSize, s.cfg.Direct)
 	s.image = s.live
+	if err == nil && s.cfg.Record != "" {
+		err = s.live.Record(s.cfg.Record, s.cfg.Bundle)
+	}
 	return err
 }
 
