@@ -80,40 +80,49 @@ func (im *Image) read(b *band, p []byte, at int64) error {
 }
 
 func (im *Image) write(b *band, p []byte, at int64) error {
-	skip, grow := false, im.room.mayGrow(im.dir, int64(len(p)))
-	err := b.hold(func() bool { return skip || im.writable(b) }, func() error {
+	done, grow := false, im.room.mayGrow(im.dir, int64(len(p)))
+	err := b.hold(func() bool { return done || im.writable(b) }, func() error {
 		if err := im.open(b); err != nil {
 			return err
 		}
-		if skip = b.absent && isZero(p); skip {
+		if b.absent && isZero(p) {
+			done = true
 			return nil // zeros need no band
 		}
 		if b.absent && !grow {
 			return &os.PathError{Op: "create band", Path: b.name(), Err: unix.ENOSPC}
 		}
-		was := b.fd
-		err := im.unseal(b, at, at+int64(len(p)))
-		grow = grow || b.fd != was // a copy has a hole where p goes, and its room
+		broken, err := im.unseal(b, at, int64(len(p)), p)
+		if done = broken && err == nil; done {
+			im.touch(b)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	defer b.mu.RUnlock()
-	if skip {
+	if done {
 		return nil
 	}
 	if !grow && hasHole(b.fd, at, int64(len(p))) {
 		return &os.PathError{Op: "grow band", Path: b.name(), Err: unix.ENOSPC}
 	}
+	if err := writeFull(b.fd, p, at); err != nil {
+		return err
+	}
+	im.touch(b)
+	return nil
+}
+
+func writeFull(fd int, p []byte, at int64) error {
 	for n := 0; n < len(p); {
-		m, err := ignoringEINTR(func() (int, error) { return unix.Pwrite(b.fd, p[n:], at+int64(n)) })
+		m, err := ignoringEINTR(func() (int, error) { return unix.Pwrite(fd, p[n:], at+int64(n)) })
 		if err != nil {
 			return err
 		}
 		n += m
 	}
-	im.touch(b)
 	return nil
 }
 
@@ -176,27 +185,27 @@ func (b *band) close() {
 	}
 }
 
-// unseal makes the band writable: created if missing, broken if it has more
-// than one link. The range from..to is about to be written whole and need not be
-// copied. Called with b.mu held, after open.
-func (im *Image) unseal(b *band, from, to int64) error {
+// unseal makes the band writable: created if missing, broken if it has more than one
+// link. Of the n bytes at offset at, which are about to change, a broken one has p
+// already or, where p is nil, zeros. Called with b.mu held, after open.
+func (im *Image) unseal(b *band, at, n int64, p []byte) (broken bool, err error) {
 	if b.absent {
-		return im.create(b)
+		return false, im.create(b)
 	}
 	var st unix.Statx_t
 	if err := links(b.fd, &st); err != nil {
-		return err
+		return false, err
 	}
 	if st.Nlink == 0 { // whoever asks again would ask for ever
-		return &os.PathError{Op: "write band", Path: b.name() + ", which somebody has deleted", Err: unix.EIO}
+		return false, &os.PathError{Op: "write band", Path: b.name() + ", which somebody has deleted", Err: unix.EIO}
 	}
 	if st.Nlink > 1 {
-		return im.breakLink(b, from, to)
+		return true, im.breakLink(b, at, n, p)
 	}
 	if st.Mode&0o200 == 0 { // sealed once, but its checkpoint is gone
-		return unix.Fchmod(b.fd, 0o600)
+		return false, unix.Fchmod(b.fd, 0o600)
 	}
-	return nil
+	return false, nil
 }
 
 // create makes an empty band of full length: writes inside a file's length need
@@ -233,7 +242,7 @@ func (im *Image) punch(b *band, at, _, n int64) error {
 	if st.Nlink > 1 && im.discard.Load() {
 		return nil
 	}
-	if err := im.unseal(b, at, at+n); err != nil {
+	if _, err := im.unseal(b, at, n, nil); err != nil {
 		return err
 	}
 	b.settled.Store(false)

@@ -22,14 +22,16 @@ var (
 )
 
 // breakLink gives the image a band of its own in place of one that a checkpoint
-// shares: a reflink where the host can, else a copy of what is not about to be
-// overwritten (from..to). The copy is synced before it gets the name: the name
+// shares: a reflink where the host can, else a copy of what is not about to change (n
+// bytes at offset at). What they become is in it before it gets the name: whatever
+// dies in between, the image has the old bytes or the new, as a disk would, and not
+// zeros in the middle of a journal or a superblock. The copy is synced before it gets the name: the name
 // may reach the disk at any time, and what it named was safe. Where the host
 // writes in place, the copy's data are on the disk already, and the host's
 // journal, which empties the disk's cache before each commit, has its blocks in
 // the same commit as the name or in an earlier one: the next flush will do.
 // Called with b.mu held.
-func (im *Image) breakLink(b *band, from, to int64) error {
+func (im *Image) breakLink(b *band, at, n int64, p []byte) error {
 	if !im.room.mayCopy(im.dir) {
 		return &os.PathError{Op: "copy band", Path: b.name(), Err: unix.ENOSPC}
 	}
@@ -38,7 +40,10 @@ func (im *Image) breakLink(b *band, from, to int64) error {
 	if err != nil {
 		return &os.PathError{Op: "copy band", Path: b.name(), Err: err}
 	}
-	err = im.fill(fd, b, from, to)
+	err = im.fill(fd, b, at, at+n)
+	if err == nil {
+		err = writeFull(fd, p, at)
+	}
 	if err == nil && !im.inPlace {
 		err = unix.Fdatasync(fd)
 	}
@@ -59,7 +64,8 @@ func (im *Image) breakLink(b *band, from, to int64) error {
 	return nil
 }
 
-// fill makes fd a copy of the band, at full length.
+// fill makes fd a copy of the band, at full length; between from and to it may stay
+// empty.
 func (im *Image) fill(fd int, b *band, from, to int64) error {
 	if im.reflink.Load() {
 		err := unix.IoctlFileClone(fd, b.fd)
@@ -114,12 +120,8 @@ func (im *Image) copyRange(dst, src int, from, to int64) error {
 			return err
 		}
 		clear(part[n:])
-		for done := 0; done < len(part); {
-			m, err := ignoringEINTR(func() (int, error) { return unix.Pwrite(dst, part[done:], from+int64(done)) })
-			if err != nil {
-				return err
-			}
-			done += m
+		if err := writeFull(dst, part, from); err != nil {
+			return err
 		}
 		from += int64(len(part))
 	}
