@@ -5,7 +5,6 @@ import (
 	"flag"
 
 	"agentfs.internal/tool/command"
-	"agentfs.internal/tool/record"
 )
 
 type getVerb struct {
@@ -20,7 +19,7 @@ func checkpointGet(a *app) *command.Verb {
 		Name:  "get",
 		Args:  "vN",
 		Short: "find a checkpoint that is ready",
-		Long:  "in:  nothing\nout: store, checkpoint",
+		Long:  doubtfulManual + "in:  nothing\nout: store, checkpoint, doubtful",
 		Min:   1,
 		Max:   1,
 		Flags: func(fs *flag.FlagSet) {
@@ -45,5 +44,5 @@ func (v *getVerb) run(ctx context.Context, stdio command.IO, args []string) erro
 	if err != nil {
 		return err
 	}
-	return write(stdio.Out, record.New(), "store", s, "checkpoint", c)
+	return writeDoubtful(ctx, stdio.Out, d, s, "checkpoint", c)
 }

@@ -13,8 +13,8 @@
 //	cpdb checkpoint commit [--store NAME --version vN [--method M] [--bands N] [--bytes N] [--changed-bands N]]
 //	cpdb checkpoint abort [--store NAME --version vN]
 //	cpdb checkpoint get --store NAME vN [--all]
-//	cpdb checkpoint list --store NAME [--limit N] [--all]
-//	cpdb checkpoint set --store NAME vN --pinned=true|false
+//	cpdb checkpoint list --store NAME [--limit N] [--all] [--volatile]
+//	cpdb checkpoint set [--store NAME vN] [--pinned=true|false] [--durable]
 //	cpdb checkpoint rm --store NAME vN [--prune]
 //	cpdb change todo --store NAME
 //	cpdb change add --store NAME vN [--parent-id ID] [--lost]
@@ -35,7 +35,11 @@
 //
 // begin allots the next version, which is never used again, and writes a pending
 // checkpoint; commit makes it ready. What commit and the store verbs have
-// acknowledged is durable. A pending checkpoint that nobody commits is a
+// acknowledged is durable; that the bands are, too, is made so and noted by
+//
+//	cpdb checkpoint list --store myapp --volatile | bandclone sync | cpdb checkpoint set --durable
+//
+// A pending checkpoint that nobody commits is a
 // leftover: the next begin names it, and abort removes its row.
 //
 // Exit status: 0 done; 1 error; 2 usage; 3 store not found; 4 checkpoint not

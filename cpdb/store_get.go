@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
 
 	"agentfs.internal/cpdb/db"
 	"agentfs.internal/tool/command"
@@ -21,7 +22,7 @@ func storeGet(a *app) *command.Verb {
 		Name:  "get",
 		Args:  "NAME",
 		Short: "find a store by its name or by its mount path",
-		Long:  "in:  nothing\nout: store",
+		Long:  doubtfulManual + "in:  nothing\nout: store, doubtful",
 		Max:   1,
 		Flags: func(fs *flag.FlagSet) {
 			optional(fs, &v.mount, "mount", "`path` where the store is, or will be, mounted")
@@ -43,7 +44,25 @@ func (v *storeGetVerb) run(ctx context.Context, stdio command.IO, args []string)
 	if err != nil {
 		return err
 	}
-	return write(stdio.Out, record.New(), "store", s)
+	return writeDoubtful(ctx, stdio.Out, d, s)
+}
+
+const doubtfulManual = `Doubtful are the checkpoints that were not durable when the machine stopped; the key
+is absent where there are none.
+
+`
+
+// writeDoubtful writes the store, with those of its checkpoints that are doubtful, and
+// more.
+func writeDoubtful(ctx context.Context, w io.Writer, d *db.DB, s *record.Store, more ...any) error {
+	list, err := d.Doubtful(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(list) > 0 {
+		more = append(more, "doubtful", list)
+	}
+	return write(w, record.New(), append([]any{"store", s}, more...)...)
 }
 
 func (v *storeGetVerb) find(ctx context.Context, d *db.DB, args []string) (*record.Store, error) {

@@ -74,6 +74,7 @@ func (d *DB) insertPending(s *record.Store, message string, why record.Causality
 		Message:   message,
 		Status:    record.CheckpointPending,
 		CreatedAt: now(),
+		BootID:    bootID(),
 	}
 	c.Version, c.Dir = freeVersion(s)
 	s.NextVersion = c.Version + 1
@@ -84,10 +85,10 @@ func (d *DB) insertPending(s *record.Store, message string, why record.Causality
 	if err != nil {
 		return nil, err
 	}
-	err = d.queryRow(`INSERT INTO checkpoints (store_id, version, parent, parent_id, dir, message, status, created_at,
+	err = d.queryRow(`INSERT INTO checkpoints (store_id, version, parent, parent_id, dir, message, status, created_at, boot_id,
 		agent, action, session, prompt, "before", meta)
-		VALUES (?1, ?, ?, (SELECT base_id FROM stores WHERE id = ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id, parent_id`,
-		c.StoreID, c.Version, c.Parent, c.Dir, c.Message, c.Status, c.CreatedAt.UnixMicro(),
+		VALUES (?1, ?, ?, (SELECT base_id FROM stores WHERE id = ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id, parent_id`,
+		c.StoreID, c.Version, c.Parent, c.Dir, c.Message, c.Status, c.CreatedAt.UnixMicro(), c.BootID,
 		c.Agent, c.Action, c.Session, c.Prompt, c.Before, meta).Scan(&c.ID, &c.ParentID)
 	return &c, err
 }
@@ -178,15 +179,14 @@ func (d *DB) Commit(ctx context.Context, at At, clone record.Clone) (c *record.C
 }
 
 // SetPinned says of a ready checkpoint whether it may be pruned.
-func (d *DB) SetPinned(ctx context.Context, store, version string, pinned bool) (s *record.Store, c *record.Checkpoint, err error) {
-	err = d.update(ctx, pinSteps, func() error {
-		if s, c, err = d.readyVersion(store, version); err != nil {
+func (d *DB) SetPinned(ctx context.Context, store, version string, pinned bool) error {
+	return d.update(ctx, pinSteps, func() error {
+		_, c, err := d.readyVersion(store, version)
+		if err != nil {
 			return err
 		}
-		c.Pinned = pinned
-		return d.exec("UPDATE checkpoints SET pinned = ? WHERE id = ?", c.Pinned, c.ID)
+		return d.exec("UPDATE checkpoints SET pinned = ? WHERE id = ?", pinned, c.ID)
 	})
-	return s, c, err
 }
 
 // readyVersion finds a checkpoint that is ready.

@@ -88,6 +88,10 @@ func checkFixtureCheckpoints(t *testing.T, d *DB, version int) {
 		Message: "before risky refactor", Method: "link", Bands: 87, Bytes: 681574400, ChangedBands: 3,
 		CreatedAt: c.CreatedAt, DurationMS: 61.64, Pinned: version >= 2,
 	}
+	want.DurableAt = &c.CreatedAt // what came before schema 4 was durable at once
+	if version >= 4 {
+		want.DurableAt, want.BootID = nil, "b0e7f6a6-5d0c-4e59-9f53-6a1f3f2a7c11"
+	}
 	if version >= 3 {
 		want.Index, want.Changes, want.LinesAdded, want.LinesDeleted = record.IndexDone, 1, 7, 3
 	}

@@ -19,7 +19,7 @@ const selectStores = `SELECT id, name, status, bundle_path, mount_path, size_byt
 	FROM stores s `
 
 const checkpointColumns = `c.id, c.store_id, c.version, c.parent, c.parent_id, c.dir, c.message, c.status, c.created_at,
-	c.method, c.bands, c.bytes, c.changed_bands, c.duration_ms, c.pinned,
+	c.method, c.bands, c.bytes, c.changed_bands, c.duration_ms, c.pinned, c.durable_at, c.boot_id,
 	c.agent, c.action, c.session, c.prompt, c."before", c.meta,
 	c."index", c.changes, c.lines_added, c.lines_deleted`
 
@@ -37,12 +37,17 @@ func scanStore(r row) (*record.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.CreatedAt = fromMicro(created)
-	if mounted.Valid {
-		s.MountedAt = new(time.Time)
-		*s.MountedAt = fromMicro(mounted.Int64)
-	}
+	s.CreatedAt, s.MountedAt = fromMicro(created), maybe(mounted)
 	return &s, nil
+}
+
+// maybe gives the time of a column that may be empty.
+func maybe(us sql.NullInt64) *time.Time {
+	if !us.Valid {
+		return nil
+	}
+	t := fromMicro(us.Int64)
+	return &t
 }
 
 func scanCheckpoint(r row) (*record.Checkpoint, error) { return scanCheckpointAnd(r) }
@@ -51,15 +56,17 @@ func scanCheckpoint(r row) (*record.Checkpoint, error) { return scanCheckpointAn
 func scanCheckpointAnd(r row, more ...any) (*record.Checkpoint, error) {
 	var c record.Checkpoint
 	var created int64
+	var durable sql.NullInt64
 	var meta metaText
 	err := r.Scan(append([]any{&c.ID, &c.StoreID, &c.Version, &c.Parent, &c.ParentID, &c.Dir, &c.Message, &c.Status, &created,
-		&c.Method, &c.Bands, &c.Bytes, &c.ChangedBands, &c.DurationMS, &c.Pinned,
+		&c.Method, &c.Bands, &c.Bytes, &c.ChangedBands, &c.DurationMS, &c.Pinned, &durable, &c.BootID,
 		&c.Agent, &c.Action, &c.Session, &c.Prompt, &c.Before, &meta,
 		&c.Index, &c.Changes, &c.LinesAdded, &c.LinesDeleted}, more...)...)
 	if err != nil {
 		return nil, err
 	}
 	c.CreatedAt = fromMicro(created)
+	c.DurableAt = maybe(durable)
 	c.Meta, err = meta.parse()
 	return &c, err
 }

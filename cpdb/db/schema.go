@@ -3,7 +3,7 @@ package db
 // migrations lead from an empty file to the newest schema; the version of a
 // file (PRAGMA user_version) is the number of those that it has seen. One that
 // was released is never changed: testdata holds a file of every version.
-var migrations = []string{schema1, schema2, schema3}
+var migrations = []string{schema1, schema2, schema3, schema4}
 
 // Column names are the records' field names. Times are microseconds since 1970.
 const schema1 = `
@@ -139,4 +139,14 @@ END;
 CREATE TRIGGER checkpoints_deleted AFTER DELETE ON checkpoints WHEN old."index" <> '' BEGIN
 	DELETE FROM checkpoint_words WHERE docid = old.id;
 END;
+`
+
+// What came in with schema 4: since when a checkpoint outlives a power cut, and in
+// which boot of the machine one was made that does not yet. Those before were durable
+// before they were ready.
+const schema4 = `
+ALTER TABLE checkpoints ADD COLUMN durable_at INTEGER;
+ALTER TABLE checkpoints ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
+UPDATE checkpoints SET durable_at = created_at WHERE status <> 'pending';
+CREATE INDEX checkpoints_volatile ON checkpoints (store_id, version) WHERE status = 'ready' AND durable_at IS NULL;
 `

@@ -1,0 +1,11 @@
+package db
+
+import "syscall"
+
+func systemBootID() string {
+	id, err := syscall.Sysctl("kern.bootsessionuuid")
+	if err != nil {
+		return ""
+	}
+	return id
+}
