@@ -172,7 +172,7 @@ func (c *creation) fill(ctx context.Context, live *bands.Set) error {
 // publish gives the checkpoint its name.
 func (c *creation) publish() error {
 	if c.durable {
-		if err := c.clone.sync(); err != nil {
+		if err := c.sync(); err != nil {
 			return err
 		}
 	}
@@ -195,6 +195,21 @@ func (c *creation) publish() error {
 		return c.beside.Sync()
 	}
 	return nil
+}
+
+// sync makes the checkpoint durable, but for its name: what the parent has too is as
+// durable as that.
+func (c *creation) sync() error {
+	if c.clone.cloner.AllLinks() {
+		flushed := bands.Flushed{}
+		if c.parent != nil {
+			flushed.Add(c.parent)
+		}
+		if err := flushed.Sync(c.clone.stage.Dir, c.clone.source); err != nil {
+			return err
+		}
+	}
+	return c.clone.sync()
 }
 
 func (c *creation) measure(start time.Time) { c.took += time.Since(start) }

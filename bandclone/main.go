@@ -7,13 +7,15 @@
 //	bandclone du      [--bundle BUNDLE] [--freed vN …]
 //	bandclone rm      [DIR]
 //	bandclone spare   [DIR]
+//	bandclone sync    [DIR…] [--parent DIR] [--check]
 //
 // The bands of a disk image are the files BUNDLE/bands/0 1 … a b … 10 …. A
 // checkpoint is a directory with every one of them, complete or not there at
 // all, and never written again; where there was a record, record.json beside the
 // bands keeps what it said of the checkpoint. Create makes one, restore makes one the live
 // bands, compare tells which bands differ, du what deleting one would give back,
-// rm deletes one, spare makes the next one ready.
+// rm deletes one, spare makes the next one ready, sync sees to it that a power cut
+// does not take them.
 //
 // A clone is made by hard links (method link), by one clonefile of the directory
 // (clonefile, macOS), by reflinks (reflink) or by copying the data (copy): the
@@ -24,9 +26,10 @@
 // Records: create and restore read "store" and "checkpoint" and add "clone";
 // restore --finish and --undo read "store"; compare reads "store" and
 // "checkpoint" and adds "compare"; du reads "store" and writes one "usage" a
-// line; rm and spare read "checkpoint". With the flags or arguments above none is read.
+// line; rm and spare read "checkpoint"; sync reads one "checkpoint" a line, with
+// "parent" where there is one. With the flags or arguments above none is read.
 //
-// Exit status: 0 done, 1 error, 2 usage, 4 no such checkpoint, 6 the filesystem
+// Exit status: 0 done, 1 error, 2 usage, 4 no such checkpoint, or one that is torn, 6 the filesystem
 // cannot clone by the method asked for.
 //
 // Example:
@@ -47,7 +50,7 @@ func root() *command.Verb {
 		Name:  "bandclone",
 		Short: "copy-on-write clones of a directory of bands",
 		Verbs: []*command.Verb{
-			createVerb(), restoreVerb(), compareVerb(), duVerb(), rmVerb(), spareVerb(),
+			createVerb(), restoreVerb(), compareVerb(), duVerb(), rmVerb(), spareVerb(), syncVerb(),
 		},
 	}
 }

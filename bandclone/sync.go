@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"agentfs.internal/bandclone/internal/bands"
+	"agentfs.internal/bandclone/internal/dir"
+	"agentfs.internal/tool/command"
+	"agentfs.internal/tool/fault"
+	"agentfs.internal/tool/record"
+	"agentfs.internal/tool/status"
+)
+
+var (
+	syncBands = fault.Define("bandclone.sync.bands") // the bands are on the disk
+	syncNamed = fault.Define("bandclone.sync.named") // and their names
+)
+
+type syncOptions struct {
+	parent string
+	check  bool
+}
+
+func syncVerb() *command.Verb {
+	o := &syncOptions{}
+	return &command.Verb{
+		Name: "sync", Args: "[DIR…]", Max: -1,
+		Short: "make checkpoints durable",
+		Long: `
+When it has ended, a power cut does not take the checkpoints: their bands, record.json
+and all names are on the disk. A band that the parent has too is not asked for; the
+parent must be durable itself. In a record it is the key "parent". One that has been
+deleted meanwhile is left out.
+
+--check, after the machine has stopped, looks first whether the checkpoint is whole:
+as many bands as record.json and the record tell, and as many bytes. One that is torn,
+or gone, is an error (4).
+
+in: one checkpoint, parent a line, to the end; out: the same, those that are durable`,
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&o.parent, "parent", "", "`DIR` of a durable checkpoint: what it has is on the disk")
+			fs.BoolVar(&o.check, "check", false, "refuse a checkpoint that is not whole")
+		},
+		Run: o.run,
+	}
+}
+
+// syncing is a checkpoint that is to be made durable.
+type syncing struct {
+	record.Checkpoint
+	parent string         // the directory of a durable one, "" for none
+	rec    *record.Record // nil where arguments tell
+}
+
+func (o *syncOptions) run(ctx context.Context, stdio command.IO, args []string) error {
+	list, err := o.list(ctx, stdio, args)
+	if err != nil {
+		return err
+	}
+	flushed := bands.Flushed{}
+	for _, s := range list {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := o.sync(s, flushed)
+		switch {
+		case status.Of(err) == status.NoCheckpoint: // torn
+		case errors.Is(err, fs.ErrNotExist) && s.rec != nil && !o.check:
+			continue // it has been deleted
+		case errors.Is(err, fs.ErrNotExist):
+			err = gone(s.Dir, true)
+		case err == nil && s.rec != nil:
+			err = s.rec.Write(stdio.Out)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list gives what is to be synced.
+func (o *syncOptions) list(ctx context.Context, stdio command.IO, args []string) (list []syncing, err error) {
+	for _, path := range args {
+		list = append(list, syncing{Checkpoint: record.Checkpoint{Dir: path}, parent: o.parent})
+	}
+	if len(args) > 0 {
+		return list, nil
+	}
+	recs, err := record.InputAll(ctx, stdio.In)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range recs {
+		s := syncing{parent: o.parent, rec: rec}
+		if err := rec.Get("checkpoint", &s.Checkpoint); err != nil {
+			return nil, err
+		}
+		if s.Dir == "" {
+			return nil, status.Errorf(status.General, `record has no "checkpoint.dir"`)
+		}
+		if s.parent == "" && rec.Has("parent") {
+			var parent record.Checkpoint
+			if err := rec.Get("parent", &parent); err != nil {
+				return nil, err
+			}
+			s.parent = parent.Dir
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// sync makes one checkpoint durable.
+func (o *syncOptions) sync(s syncing, flushed bands.Flushed) error {
+	if err := addFlushed(s.parent, flushed); err != nil {
+		return err
+	}
+	beside, name, err := split(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
+	d, err := beside.Open(name)
+	if err != nil {
+		return err
+	}
+	set, err := bands.Read(d)
+	defer set.Close()
+	if err != nil {
+		return err
+	}
+	if o.check {
+		if err := whole(s.Checkpoint, set); err != nil {
+			return err
+		}
+	}
+	if err := flushed.Sync(d, set); err != nil {
+		return err
+	}
+	if err := syncBands.Reach(); err != nil {
+		return err
+	}
+	if slices.Contains(set.Notes, record.CheckpointFile) {
+		err = bands.SyncFile(d, record.CheckpointFile)
+	}
+	if err == nil {
+		err = d.Sync()
+	}
+	if err == nil {
+		err = beside.Sync()
+	}
+	if err != nil {
+		return err
+	}
+	return syncNamed.Reach()
+}
+
+// addFlushed notes what the durable checkpoint at path has. One that is gone tells
+// nothing.
+func addFlushed(path string, flushed bands.Flushed) error {
+	if path == "" {
+		return nil
+	}
+	d, err := dir.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	set, err := bands.Read(d)
+	defer set.Close()
+	if err == nil {
+		flushed.Add(set)
+	}
+	return err
+}
+
+// whole refuses a checkpoint that is not what its record, and record.json in it, say.
+func whole(cp record.Checkpoint, set *bands.Set) error {
+	note, err := readNote(set.Dir)
+	if err != nil {
+		return torn(cp.Dir, err)
+	}
+	var have int64
+	for _, b := range set.Bands {
+		info, err := set.Dir.Stat(b.Name())
+		if err != nil {
+			return err
+		}
+		have += info.Size
+	}
+	for _, told := range []record.Checkpoint{cp, note} {
+		switch {
+		case int64(len(set.Bands)) != told.Bands:
+			return torn(cp.Dir, fmt.Errorf("%d bands of %d", len(set.Bands), told.Bands))
+		case have != told.Bytes:
+			return torn(cp.Dir, fmt.Errorf("%d bytes of %d", have, told.Bytes))
+		}
+	}
+	return nil
+}
+
+func torn(path string, why error) error {
+	return status.Errorf(status.NoCheckpoint, "%s is torn: %w", path, why)
+}
+
+// readNote reads what record.json in a checkpoint's directory says of it.
+func readNote(d *dir.Dir) (cp record.Checkpoint, err error) {
+	f, err := d.OpenFile(record.CheckpointFile, 0, 0)
+	if err != nil {
+		return cp, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	rec := record.New()
+	if err == nil {
+		err = json.Unmarshal(text, rec)
+	}
+	if err == nil {
+		err = rec.Get("checkpoint", &cp)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", record.CheckpointFile, err)
+	}
+	return cp, err
+}
