@@ -22,6 +22,8 @@ type description struct {
 	DurationMS   float64   `json:"duration_ms"`
 	Dir          string    `json:"dir"`
 	Pinned       bool      `json:"pinned"`
+
+	DurableAt *time.Time `json:"durable_at,omitempty"` // since when it outlives a power cut
 	record.Causality
 	Indexed      bool  `json:"indexed"`       // the next three are known
 	Changes      int64 `json:"changes"`       // paths that differ from the parent
@@ -33,7 +35,7 @@ func described(store string, cp record.Checkpoint) description {
 	d := description{
 		Store: store, Version: version(cp.Version), Message: cp.Message, CreatedAt: cp.CreatedAt.UTC(), Method: cp.Method,
 		Bands: cp.Bands, Bytes: cp.Bytes, ChangedBands: cp.ChangedBands, DurationMS: cp.DurationMS, Dir: cp.Dir,
-		Pinned: cp.Pinned, Causality: cp.Causality,
+		Pinned: cp.Pinned, DurableAt: cp.DurableAt, Causality: cp.Causality,
 		Indexed: cp.Index == record.IndexDone, Changes: cp.Changes, LinesAdded: cp.LinesAdded, LinesDeleted: cp.LinesDeleted,
 	}
 	if cp.Parent > 0 {

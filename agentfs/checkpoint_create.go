@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 func (a *app) createVerb() *command.Verb {
 	var why reason
+	var durable bool
 	return &command.Verb{
 		Name: "create", Args: "[MESSAGE]", Max: 1,
 		Short: "create a checkpoint (about 20 ms)",
@@ -21,10 +23,15 @@ Saves all that has been written to the mount. Runs
 
   cpdb checkpoint begin | bundlectl quiesce -- bandclone create | cpdb checkpoint commit
 
-The flags tell who made the changes and why, for timeline, blame and search.`,
-		Flags: why.flags,
+It is safe from the death of any process then, and a moment later from a power cut:
+--durable waits for that. The other flags tell who made the changes and why, for
+timeline, blame and search.`,
+		Flags: func(fs *flag.FlagSet) {
+			fs.BoolVar(&durable, "durable", false, "wait until a power cut does not take it")
+			why.flags(fs)
+		},
 		Run: func(ctx context.Context, _ command.IO, args []string) error {
-			return a.create(ctx, why.told(), args)
+			return a.create(ctx, why.told(), durable, args)
 		},
 	}
 }
@@ -34,7 +41,7 @@ var (
 	createSaved  = fault.Define("agentfs.create.saved")
 )
 
-func (a *app) create(ctx context.Context, why record.Causality, args []string) error {
+func (a *app) create(ctx context.Context, why record.Causality, durable bool, args []string) error {
 	name, err := a.selected(ctx)
 	if err != nil {
 		return err
@@ -54,8 +61,15 @@ func (a *app) create(ctx context.Context, why record.Causality, args []string) e
 		return err
 	}
 	createSaved.Reach()
-	ms := millis(began)
-	err = a.result(described(name, cp), fmt.Sprintf("Created %s (%.0fms)", titled(cp), ms))
+	said := fmt.Sprintf("Created %s (%.0fms)", titled(cp), millis(began))
+	if durable {
+		if cp, err = a.waitDurable(ctx, name, cp); err != nil {
+			a.followUp(rec, cp)
+			return err
+		}
+		said += fmt.Sprintf(", durable (%.0fms)", millis(began))
+	}
+	err = a.result(described(name, cp), said)
 	a.sweepAfter(ctx, rec)
 	a.followUp(rec, cp)
 	return err

@@ -192,6 +192,15 @@ func (a *app) lockIndex(ctx context.Context, name string) (unlock func(), err er
 
 // lockFile takes the lock of a file in the store's directory, if it is free.
 func (a *app) lockFile(ctx context.Context, name, file string) (unlock func(), err error) {
+	f, err := a.openLock(ctx, name, file)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil // which lets go of the lock
+}
+
+// openLock opens a file in the store's directory and takes its lock, if it is free.
+func (a *app) openLock(ctx context.Context, name, file string) (*os.File, error) {
 	path := filepath.Join(a.lockDir(name), file)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrNotExist) { // no directory is no store, unless its bundle lies elsewhere
@@ -209,7 +218,7 @@ func (a *app) lockFile(ctx context.Context, name, file string) (unlock func(), e
 	if err := flock(int(f.Fd()), syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return func() { _ = f.Close() }, nil
+	return f, nil
 }
 
 // indexOne lists the changes of one checkpoint. Those of one that has lost what it

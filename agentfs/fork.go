@@ -107,10 +107,18 @@ func (a *app) holdOrigin(ctx context.Context, name, v string) (o origin, err err
 		return o, err
 	}
 	rec, st, cp, err := a.checkpoint(ctx, name, v)
-	if err == nil && st.Status != record.StoreReady {
-		if err = a.repair(ctx, rec, st); err == nil {
+	if err == nil && (st.Status != record.StoreReady || rec.Has("doubtful")) {
+		if st.Status != record.StoreReady {
+			err = a.repair(ctx, rec, st)
+		} else {
+			err = a.believe(ctx, rec, false)
+		}
+		if err == nil {
 			_, st, cp, err = a.checkpoint(ctx, name, v)
 		}
+	}
+	if err == nil && cp.DurableAt == nil { // the new store has no other copy of it
+		_, err = a.makeDurable(ctx, name)
 	}
 	return origin{st, cp}, err
 }

@@ -11,7 +11,7 @@
 // PATH; with AGENTFS_TRACE=1 it prints them with their times:
 //
 //	cpdb checkpoint begin --store myapp --message "before refactor" |
-//	  bundlectl quiesce -- bandclone create |
+//	  bundlectl quiesce -- bandclone create --sync=false |
 //	  cpdb checkpoint commit
 //
 // # Commands
@@ -31,6 +31,7 @@
 //	agentfs checkpoint unpin VERSION
 //	agentfs checkpoint prune [--keep N]    delete the oldest ones
 //	agentfs checkpoint index               list the changes of those not looked at yet
+//	agentfs checkpoint sync                make all durable against a power cut
 //	agentfs checkpoint --auto              save if anything has changed, in silence
 //	agentfs restore VERSION [-- PATH…]     bring a saved moment back
 //	agentfs diff [VERSION [VERSION]] [-- PATH…]

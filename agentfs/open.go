@@ -16,7 +16,10 @@ func (a *app) openVerb() *command.Verb {
 		Short: "mount an existing store",
 		Long: `
 Mounts the store where it was mounted before. After a crash of the machine or of
-the band server this replays the journal: what had been synced is there.`,
+the band server this replays the journal: what had been synced is there.
+
+A checkpoint that was not durable when the machine stopped is looked at: one that is
+whole is made durable, one that is torn is dropped, by name.`,
 		Run: a.open,
 	}
 }
@@ -58,6 +61,9 @@ func (a *app) open(ctx context.Context, _ command.IO, args []string) error {
 		return err
 	}
 	a.linkMount(st.Name, st.MountPath)
+	if err := a.believe(ctx, rec, true); err != nil {
+		return err
+	}
 	return a.result(mountOf(st, true), "Mounted at "+visible(tilde(st.MountPath)))
 }
 

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"syscall"
-
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/record"
 )
@@ -26,13 +23,6 @@ func (a *app) pruneAfter(cfg config, st record.Store) bool {
 // inherit takes over the lock of a store from the command that has started this
 // one, if it has lent it.
 func (a *app) inherit(name string) bool {
-	var mine, there syscall.Stat_t
-	if os.Getenv(pipeline.LockEnv) == "" ||
-		syscall.Fstat(pipeline.LockFD, &mine) != nil || syscall.Stat(a.lockDir(name), &there) != nil ||
-		mine.Dev != there.Dev || mine.Ino != there.Ino {
-		return false
-	}
-	syscall.CloseOnExec(pipeline.LockFD) // stages get it as before
-	a.run.Lock = os.NewFile(pipeline.LockFD, a.lockDir(name))
-	return true
+	a.run.Lock = a.inherited(a.lockDir(name))
+	return a.run.Lock != nil
 }

@@ -74,6 +74,7 @@ func (m *manner) parse(args []string) (version string, err error) {
 var (
 	restoreLocked    = fault.Define("agentfs.restore.locked")
 	restoreSaved     = fault.Define("agentfs.restore.saved")
+	restoreDurable   = fault.Define("agentfs.restore.durable")
 	restoreMarked    = fault.Define("agentfs.restore.marked")
 	restoreDetached  = fault.Define("agentfs.restore.detached")
 	restoreSwapped   = fault.Define("agentfs.restore.swapped")
@@ -234,7 +235,13 @@ func (r *restoring) look(ctx context.Context, name, v string) error {
 	}
 	r.mounted = images[r.store.BundlePath].MountPath != ""
 	if r.store.Status == record.StoreReady {
-		return nil
+		if !r.rec.Has("doubtful") {
+			return nil
+		}
+		if err := r.believe(ctx, r.rec, r.mounted); err != nil {
+			return err
+		}
+		return find()
 	}
 	if err := r.repair(ctx, r.rec, r.store); err != nil {
 		return err
@@ -255,7 +262,14 @@ func (r *restoring) save(ctx context.Context) (rec *record.Record, err error) {
 		return nil, r.notMounted(ctx, r.store, err)
 	}
 	restoreSaved.Reach()
-	return rec, nil
+	// From now on the files of the present are nowhere else: a power cut in the middle
+	// must not take both.
+	if _, err := r.makeDurable(ctx, r.store.Name); err != nil {
+		err = r.report(err)
+		_ = r.remove(ctx, r.store.Name, version(r.saved.Version))
+		return nil, err
+	}
+	return rec, restoreDurable.Reach()
 }
 
 // exchange leaves the store restored or, with an error, as it was. Once begun it

@@ -38,7 +38,7 @@ func (e notBegun) Unwrap() error { return e.error }
 // nothing.
 func (a *app) save(ctx context.Context, s saving) (*record.Record, record.Checkpoint, error) {
 	var cp record.Checkpoint
-	clone := []string{"bandclone", "create"}
+	clone := []string{"bandclone", "create", "--sync=false"} // see makeDurable
 	if s.reserve {
 		clone = append(clone, "--reserve=false")
 	}
@@ -82,7 +82,7 @@ func (a *app) usualBundle(store string) string {
 }
 
 // followUp starts what is done in the background once a checkpoint has been made,
-// which rec tells of: the oldest ones are pruned if there are too many, the next one
+// which rec tells of: it is made durable, the oldest ones are pruned if there are too many, the next one
 // is made ready, and its changes are listed. Pruning drops the spare, so it makes the
 // next one itself.
 func (a *app) followUp(rec *record.Record, cp record.Checkpoint) {
@@ -90,6 +90,7 @@ func (a *app) followUp(rec *record.Record, cp record.Checkpoint) {
 	if rec.Get("store", &st) != nil {
 		return
 	}
+	a.syncAfter(st.Name)
 	cfg, err := a.readConfig()
 	if err != nil {
 		a.warn("nothing is pruned or indexed: %v", err)

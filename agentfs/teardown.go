@@ -43,7 +43,7 @@ func (a *app) teardown(ctx context.Context, st record.Store) error {
 	}
 	teardownDone.Reach()
 	_ = os.Remove(filepath.Dir(st.BundlePath))
-	for _, name := range []string{mountLink, indexLock, calmLock, emptyTree} { // still there where the bundle lies elsewhere
+	for _, name := range []string{mountLink, indexLock, calmLock, syncLock, emptyTree} { // still there where the bundle lies elsewhere
 		_ = os.Remove(filepath.Join(a.lockDir(st.Name), name))
 	}
 	_ = os.Remove(a.lockDir(st.Name)) // last: without it others could take the lock

@@ -21,7 +21,7 @@ func tree() *command.Verb {
 			a.listVerb(), a.useVerb(), a.statusVerb(),
 			a.checkpointVerb(
 				a.createVerb(), a.historyVerb(), a.infoVerb(), a.forgetVerb(),
-				a.pinVerb(), a.unpinVerb(), a.pruneVerb(), a.indexVerb(),
+				a.pinVerb(), a.unpinVerb(), a.pruneVerb(), a.indexVerb(), a.syncVerb(),
 			),
 			a.restoreVerb(), a.diffVerb(), a.showVerb(), a.forkVerb(),
 			a.timelineVerb(), a.logVerb(), a.searchVerb(), a.blameVerb(), a.configVerb(), a.hooksVerb(),

@@ -7,7 +7,12 @@ dir=$HOME/.agentfs/stores/myapp
 
 # A script has ended when what it left in the background has: a step there is
 # reached, or its tool killed, like any other.
-trap 'test ! -d "$dir" || flock "$dir" true' EXIT
+trap ended EXIT
+ended() {
+	for lock in "$dir" "$dir/.sync"; do
+		test ! -e "$lock" || flock "$lock" true
+	done
+}
 
 fail() {
 	echo "after death at $STEP: $*" >&2
@@ -43,7 +48,7 @@ save() {
 	sum "$v" >"sums/$v"
 }
 
-sum() { (cd "$dir/checkpoints/$1" && cat -- * | sha256sum); }
+sum() { (cd "$dir/checkpoints/$1" && cat -- [0-9a-f]* | sha256sum); }
 
 # unharmed runs a command that nobody is to be killed in.
 unharmed() {
