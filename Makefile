@@ -25,7 +25,7 @@ build: needs
 demo: build
 	@scripts/demo
 
-test: deps build lint unit fuzz scenarios
+test: deps build lint unit fuzz scenarios crash-sample
 
 lint: needs
 	@scripts/lint $(modules)
@@ -38,6 +38,12 @@ fuzz: needs
 
 scenarios: build
 	@scripts/scenarios
+
+crash: build
+	@scripts/crash
+
+crash-sample: build
+	@CRASH_STATES=60 scripts/crash
 
 bench: build
 	@scripts/deps git rsync mkfs.xfs mkfs.btrfs
@@ -57,4 +63,4 @@ needs:
 deps:
 	@scripts/deps go gcc git jq patch ps python3 mkfs.ext4 mkfs.xfs mkfs.btrfs
 
-.PHONY: build demo test lint unit fuzz scenarios bench install clean needs deps
+.PHONY: build demo test lint unit fuzz scenarios crash crash-sample bench install clean needs deps

@@ -34,7 +34,13 @@ type Input struct {
 	Timeout  time.Duration  // for each command; 0: a minute
 }
 
-// State opens all stores of a crash state, and gives what is not as it was claimed:
+// Result is what was found.
+type Result struct {
+	Checks     int      // how many things were looked at
+	Violations []string // what is not as it was claimed
+}
+
+// State opens all stores of a crash state, and looks whether all is as it was claimed:
 //
 //   - agentfs open succeeds;
 //   - each file that was fsynced has its content;
@@ -46,7 +52,7 @@ type Input struct {
 //   - a durable checkpoint can be restored.
 //
 // The stores are closed then.
-func State(ctx context.Context, in Input) []string {
+func State(ctx context.Context, in Input) Result {
 	c := &checker{Input: in, random: rand.New(rand.NewPCG(in.Seed, 1))}
 	stores := expect(in.Before, in.Underway)
 	for _, name := range slices.Sorted(maps.Keys(stores)) {
@@ -55,16 +61,16 @@ func State(ctx context.Context, in Input) []string {
 	}
 	c.name = ""
 	c.database(ctx)
-	return c.violations
+	return c.Result
 }
 
 type checker struct {
 	Input
-	name       string // of the store that is looked at
-	store      *store
-	mount      string
-	random     *rand.Rand
-	violations []string
+	Result
+	name   string // of the store that is looked at
+	store  *store
+	mount  string
+	random *rand.Rand
 }
 
 func (c *checker) violation(format string, args ...any) {
@@ -72,7 +78,7 @@ func (c *checker) violation(format string, args ...any) {
 	if c.name != "" {
 		text = c.name + ": " + text
 	}
-	c.violations = append(c.violations, text)
+	c.Violations = append(c.Violations, text)
 }
 
 func (c *checker) checkStore(ctx context.Context) {
@@ -99,6 +105,7 @@ func (c *checker) open(ctx context.Context) bool {
 	var opened struct {
 		MountPath string `json:"mount_path"`
 	}
+	c.Checks++
 	err := c.json(ctx, &opened, "agentfs", "open", c.name, "--json")
 	if c.store.maybe && status(err) == notFound {
 		return false
@@ -115,6 +122,7 @@ func (c *checker) open(ctx context.Context) bool {
 // files or, in place, some.
 func (c *checker) checkFiles() {
 	for _, path := range slices.Sorted(maps.Keys(c.store.files)) {
+		c.Checks++
 		right := append(slices.Clone(c.store.files[path]), c.store.restored[path]...)
 		if sum, err := sumOf(filepath.Join(c.mount, path)); err != nil {
 			c.violation("file %s: %v", path, err)
@@ -150,6 +158,7 @@ func (c *checker) checkCheckpoints(ctx context.Context) {
 			c.violation("v%d is listed, and was deleted or never made", v)
 		}
 	}
+	c.Checks += len(listed) + len(c.store.checkpoints)
 	for v, p := range c.store.checkpoints {
 		if p.durable && !p.maybe && !slices.Contains(listed, v) {
 			c.violation("v%d was durable, and is not listed", v)
@@ -180,6 +189,7 @@ func (c *checker) checkTrees(ctx context.Context, versions []int64) {
 	if len(versions) == 0 {
 		return
 	}
+	c.Checks += len(versions)
 	hashes, err := c.hashes(ctx, versions)
 	if err != nil && len(versions) > 1 {
 		for _, v := range versions {
@@ -222,6 +232,7 @@ func (c *checker) dir(version int64) string {
 
 // create makes a checkpoint: its version must be new.
 func (c *checker) create(ctx context.Context) {
+	c.Checks++
 	var made struct {
 		Version string `json:"version"`
 	}
@@ -237,6 +248,7 @@ func (c *checker) create(ctx context.Context) {
 
 // image has e2fsck look at the closed image.
 func (c *checker) image(ctx context.Context) {
+	c.Checks++
 	path := filepath.Join(c.Temp, "image")
 	f, err := os.Create(path)
 	if err != nil {
@@ -265,6 +277,7 @@ func (c *checker) restore(ctx context.Context) {
 	if len(durable) == 0 {
 		return
 	}
+	c.Checks++
 	slices.Sort(durable)
 	v := durable[c.random.IntN(len(durable))]
 	if _, err := c.run(ctx, "agentfs", "restore", fmt.Sprintf("v%d", v), "-f", "--store", c.name); err != nil {
@@ -284,6 +297,7 @@ func (c *checker) restore(ctx context.Context) {
 
 // database asks cpdb. What is half made or half deleted is swept in its own time.
 func (c *checker) database(ctx context.Context) {
+	c.Checks++
 	out, err := c.run(ctx, "cpdb", "check")
 	if err != nil && out == "" {
 		c.violation("cpdb check: %v", err)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -16,7 +17,7 @@ import (
 func (w *worker) run(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(w.Bin, name), args...)
 	cmd.Dir, cmd.Env = "/", append(append(os.Environ(), "AGENTFS_HOME="+w.Home), w.Env...)
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words

@@ -25,6 +25,7 @@ import (
 type Config struct {
 	Home     string       // AGENTFS_HOME: a directory that is there
 	Dir      string       // the stores are mounted below it
+	Bin      string       // directory of agentfs and its tools; "" to look for them on the PATH
 	Env      []string     // on top of ours, for each command
 	Hasher   []string     // a command that prints the hash of the tree that is appended
 	Seed     uint64       //
