@@ -1,5 +1,6 @@
 # make demo: builds, and shows a checkpoint and a restore of a real tree.
 # make test: installs what the tests need, and passes them.
+# make crash: opens thousands of crash states of stores, CRASH_STATES=N of them.
 SHELL := bash
 export PATH := $(PATH):/usr/local/go/bin
 
@@ -43,6 +44,7 @@ crash: build
 	@scripts/crash
 
 crash-sample: build
+	@scripts/gotest ./testscripts/crash/...
 	@CRASH_STATES=60 scripts/crash
 
 bench: build

@@ -267,9 +267,13 @@ func (s *imageSource) states(kind string, indexes []int, done func(s crashState,
 	if err != nil {
 		return err
 	}
+	var env []string
+	if kind != string(replay.Prefix) {
+		env = []string{"AGENTFS_BOOT_ID=after-the-power-cut"}
+	}
 	return rec.Build(replay.Mode(kind), indexes, func(st replay.State, write func(dir string) error) error {
 		return done(crashState{
-			Kind: kind, Index: st.Index, Cut: st.Cut, Seed: st.Seed, Root: s.root(), Claims: s.claims(),
+			Kind: kind, Index: st.Index, Cut: st.Cut, Seed: st.Seed, Root: s.root(), Claims: s.claims(), Env: env,
 		}, func(dir string) error {
 			home := filepath.Join(dir, "home")
 			if err := os.Mkdir(home, 0o700); err != nil {

@@ -12,11 +12,18 @@ import (
 // files maps a path to the sums that are right for it; "" stands for no file.
 type files map[string][]string
 
+// add allows for these sums, too.
+func (f files) add(path string, sums ...string) {
+	if f[path] == nil {
+		f[path] = []string{""}
+	}
+	f[path] = append(slices.Clone(f[path]), sums...)
+}
+
 // store is what is expected of one store.
 type store struct {
-	maybe       bool // it is being made or deleted
-	files       files
-	restored    files // what they may all be instead, where a restore is under way
+	maybe       bool    // it is being made or deleted
+	files       []files // what they may be: all as in one of these
 	checkpoints map[int64]*checkpoint
 	gone        map[int64]bool // deleted, and that was acknowledged
 	used        int64          // the highest version that was ever acknowledged
@@ -31,7 +38,7 @@ type checkpoint struct {
 }
 
 func newStore(f files) *store {
-	return &store{files: maps.Clone(f), checkpoints: map[int64]*checkpoint{}, gone: map[int64]bool{}}
+	return &store{files: []files{maps.Clone(f)}, checkpoints: map[int64]*checkpoint{}, gone: map[int64]bool{}}
 }
 
 // expect works out what follows from the claims, by store.
@@ -57,14 +64,14 @@ func acknowledged(stores map[string]*store, c claims.Claim) {
 	s := of(stores, c.Store)
 	switch c.Kind {
 	case claims.Fsynced:
-		s.files[c.Path] = []string{c.Sum}
+		s.files[0][c.Path] = []string{c.Sum}
 	case claims.Checkpoint:
-		s.checkpoints[c.Version] = &checkpoint{Claim: c, files: maps.Clone(s.files)}
+		s.checkpoints[c.Version] = &checkpoint{Claim: c, files: maps.Clone(s.files[0])}
 		s.used = max(s.used, c.Version)
 	case claims.Durable:
 		s.checkpoints[c.Version].durable = true
 	case claims.Restored:
-		s.files = s.after(c.Version)
+		s.files[0] = s.after(c.Version)
 	case claims.Forked:
 		stores[c.Store] = newStore(stores[c.From].checkpoints[c.Version].files)
 	case claims.Deleted:
@@ -79,7 +86,7 @@ func acknowledged(stores map[string]*store, c claims.Claim) {
 // after gives the files after a restore: what the version lacks is not there.
 func (s *store) after(version int64) files {
 	f := files{}
-	for path := range s.files {
+	for path := range s.files[0] {
 		f[path] = []string{""}
 	}
 	maps.Copy(f, s.checkpoints[version].files)
@@ -97,14 +104,18 @@ func begun(stores map[string]*store, c claims.Claim) {
 	s := of(stores, c.Store)
 	switch c.Kind {
 	case claims.Fsynced:
-		if s.files[c.Path] == nil {
-			s.files[c.Path] = []string{""}
-		}
-		s.files[c.Path] = append(slices.Clone(s.files[c.Path]), c.Sum)
+		s.files[0].add(c.Path, c.Sum)
 	case claims.Checkpoint:
-		s.checkpoints[c.Version] = &checkpoint{Claim: c, maybe: true, files: maps.Clone(s.files)}
+		s.checkpoints[c.Version] = &checkpoint{Claim: c, maybe: true, files: maps.Clone(s.files[0])}
 	case claims.Restored:
-		s.restored = s.after(c.Version)
+		after := s.after(c.Version)
+		if !c.InPlace {
+			s.files = append(s.files, after)
+			return
+		}
+		for path, sums := range after {
+			s.files[0].add(path, sums...)
+		}
 	case claims.Deleted:
 		if c.Version == 0 {
 			s.maybe = true

@@ -27,16 +27,17 @@ const (
 
 // Claim is one thing that was acknowledged.
 type Claim struct {
-	Begun   int64  `json:"begun"`           // operations that had been logged when it was asked for
-	At      int64  `json:"at"`              // and when it was acknowledged
-	Kind    Kind   `json:"kind"`            //
-	Store   string `json:"store"`           // the store's name
-	Path    string `json:"path,omitempty"`  // below the mountpoint
-	Sum     string `json:"sum,omitempty"`   // SHA-256 of the file, in hex
-	Version int64  `json:"version"`         // 4 for v4
-	Tree    string `json:"tree,omitempty"`  // checkpoint: hash of its tree, see package treehash
-	Alone   bool   `json:"alone,omitempty"` // checkpoint: nobody was writing
-	From    string `json:"from,omitempty"`  // forked: the store that Version is of
+	Begun   int64  `json:"begun"`              // operations that had been logged when it was asked for
+	At      int64  `json:"at"`                 // and when it was acknowledged
+	Kind    Kind   `json:"kind"`               //
+	Store   string `json:"store"`              // the store's name
+	Path    string `json:"path,omitempty"`     // below the mountpoint
+	Sum     string `json:"sum,omitempty"`      // SHA-256 of the file, in hex
+	Version int64  `json:"version"`            // 4 for v4
+	Tree    string `json:"tree,omitempty"`     // checkpoint: hash of its tree, see package treehash
+	Alone   bool   `json:"alone,omitempty"`    // checkpoint: nobody was writing
+	InPlace bool   `json:"in_place,omitempty"` // restored: file by file, so that a part may be
+	From    string `json:"from,omitempty"`     // forked: the store that Version is of
 }
 
 // Log is a file of claims, one a line.

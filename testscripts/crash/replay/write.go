@@ -32,8 +32,7 @@ func (h *home) writeTo(dir, dbs string, s State) error {
 			}
 		}
 	}
-	w := loss{s.Mode, rand.New(rand.NewPCG(s.Seed, 4)), 0}
-	w.kept = []float64{0.1, 0.5, 0.9}[w.random.IntN(3)]
+	lost := newLoss(s)
 	first := map[*inode]string{}
 	for _, path := range slices.Sorted(maps.Keys(h.bands)) {
 		n := h.bands[path]
@@ -48,7 +47,7 @@ func (h *home) writeTo(dir, dbs string, s State) error {
 		if n.names == 1 && isLive(path) {
 			mode = 0o600
 		}
-		if err := writeBand(filepath.Join(dir, path), mode, w.left(n)); err != nil {
+		if err := writeBand(filepath.Join(dir, path), mode, lost.left(n)); err != nil {
 			return err
 		}
 	}
@@ -90,6 +89,12 @@ type loss struct {
 	kept   float64 // part of the writes that are not durable
 }
 
+func newLoss(s State) loss {
+	random := rand.New(rand.NewPCG(s.Seed, 4))
+	return loss{s.Mode, random, []float64{0.1, 0.5, 0.9}[random.IntN(3)]}
+}
+
+// left is what is left of a file's content.
 func (l loss) left(n *inode) []byte {
 	switch l.mode {
 	case Prefix:

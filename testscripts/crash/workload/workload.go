@@ -272,7 +272,7 @@ func (w *worker) restore(ctx context.Context, how string) error {
 	if err := w.made(ctx, begun, at, done.SavedAs, true, !w.durable || how == "--remount"); err != nil {
 		return err
 	}
-	return w.Claims.Add(claims.Claim{Begun: begun, At: at, Kind: claims.Restored, Store: first, Version: v})
+	return w.Claims.Add(claims.Claim{Begun: begun, At: at, Kind: claims.Restored, Store: first, Version: v, InPlace: how == "--in-place"})
 }
 
 // any chooses a version.
