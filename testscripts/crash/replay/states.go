@@ -40,21 +40,37 @@ type Recording struct {
 }
 
 // states makes the crashes of a mode with these indexes: the same ones from the same
-// recording.
+// recording. Half of them are beside what a tool has done.
 func (r *Recording) states(mode Mode, indexes []int) []State {
-	var times []int64
-	for _, rec := range r.Log {
-		if mode != Flushed || rec.Kind == FlushEnd {
-			times = append(times, rec.End)
-		}
-	}
+	times, busy := r.times(mode)
 	var list []State
 	for _, i := range indexes {
 		random := rand.New(rand.NewPCG(r.Seed, uint64(i)<<8|uint64(len(mode))))
-		list = append(list, State{mode, i, times[random.IntN(len(times))], random.Uint64()})
+		from := [][]int64{times, busy}[random.IntN(2)]
+		list = append(list, State{mode, i, from[random.IntN(len(from))], random.Uint64()})
 	}
 	slices.SortFunc(list, func(a, b State) int { return cmp.Compare(a.Cut, b.Cut) })
 	return list
+}
+
+// times gives the times at which a crash of this mode can be, and those of them that
+// are at a mark or next to one.
+func (r *Recording) times(mode Mode) (all, busy []int64) {
+	marked := false
+	for _, rec := range r.Log {
+		if rec.Kind == MarkKind && len(all) > 0 {
+			busy = append(busy, all[len(all)-1])
+		}
+		if mode != Flushed || rec.Kind == FlushEnd {
+			all = append(all, rec.End)
+			if marked || rec.Kind == MarkKind {
+				busy = append(busy, rec.End)
+			}
+			marked = false
+		}
+		marked = marked || rec.Kind == MarkKind
+	}
+	return all, busy
 }
 
 // Build makes the homes of the states of a mode with these indexes, by their time.
