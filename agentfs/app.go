@@ -25,6 +25,8 @@ type app struct {
 	tracing bool
 	patient bool // waits for others without a word
 
+	remounted bool // a repair has mounted the store
+
 	io  command.IO
 	cwd string // "" where the caller's directory is gone
 	run *pipeline.Runner

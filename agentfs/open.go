@@ -51,6 +51,9 @@ func (a *app) open(ctx context.Context, _ command.IO, args []string) error {
 		return err
 	}
 	openLocked.Reach()
+	if a.remounted {
+		return a.opened(ctx, rec, st)
+	}
 	err = a.run.Exec(ctx, rec,
 		pipeline.Tool("bundlectl", "attach").Then(openAttached.Reach),
 		pipeline.Tool("cpdb", "store", "set", "--mounted=true"))
@@ -60,6 +63,11 @@ func (a *app) open(ctx context.Context, _ command.IO, args []string) error {
 	if err != nil {
 		return err
 	}
+	return a.opened(ctx, rec, st)
+}
+
+// opened says that the store is mounted.
+func (a *app) opened(ctx context.Context, rec *record.Record, st record.Store) error {
 	a.linkMount(st.Name, st.MountPath)
 	if err := a.believe(ctx, rec, true); err != nil {
 		return err

@@ -27,6 +27,7 @@ func (a *app) repair(ctx context.Context, rec *record.Record, st record.Store) e
 			return err
 		}
 	}
+	a.remounted = true
 	// How far it had come is bandclone's knowledge; what was saved is ours.
 	a.warn("repaired: ended the interrupted restore of store %s; the state before it is saved as \"pre-restore\"", quoted(st.Name))
 	return nil
