@@ -25,9 +25,9 @@ var (
 // shares: a reflink where the host can, else a copy of what is not about to change (n
 // bytes at offset at). What they become is in it before it gets the name: whatever
 // dies in between, the image has the old bytes or the new, as a disk would, and not
-// zeros in the middle of a journal or a superblock. The copy is synced before it gets the name: the name
-// may reach the disk at any time, and what it named was safe. Where the host
-// writes in place, the copy's data are on the disk already, and the host's
+// zeros in the middle of a journal or a superblock. The copy is synced before it gets
+// the name: the name may reach the disk at any time, and what it named was safe. Where
+// the host writes in place, the copy's data are on the disk already, and the host's
 // journal, which empties the disk's cache before each commit, has its blocks in
 // the same commit as the name or in an earlier one: the next flush will do.
 // Called with b.mu held.
@@ -45,9 +45,11 @@ func (im *Image) breakLink(b *band, at, n int64, p []byte) error {
 		err = writeFull(fd, p, at)
 	}
 	if err == nil && !im.inPlace {
-		err = unix.Fdatasync(fd)
+		err = syncFD(fd)
 	}
-	breakCopied.Reach()
+	if err == nil {
+		err = breakCopied.Reach()
+	}
 	if err == nil {
 		err = unix.Renameat(im.bundle, temp, im.dir, b.name())
 	}
@@ -56,12 +58,11 @@ func (im *Image) breakLink(b *band, at, n int64, p []byte) error {
 		_ = unix.Unlinkat(im.bundle, temp, 0)
 		return &os.PathError{Op: "copy band", Path: b.name(), Err: err}
 	}
-	breakRenamed.Reach()
 	im.dirDirty.Store(true)
 	b.close()
 	b.fd = fd
 	b.settled.Store(false)
-	return nil
+	return breakRenamed.Reach() // the old band is out of reach whatever comes
 }
 
 // fill makes fd a copy of the band, at full length; between from and to it may stay

@@ -29,8 +29,9 @@ func Publish(path string, info Info) error {
 	}
 	made := filepath.Join(temp, filepath.Base(path))
 	if err = Write(made, info); err == nil {
-		publishWritten.Reach()
-		err = os.Rename(made, path) // onto nothing: a bundle is no empty directory
+		if err = publishWritten.Reach(); err == nil {
+			err = os.Rename(made, path) // onto nothing: a bundle is no empty directory
+		}
 	}
 	return cmp.Or(err, os.RemoveAll(temp), syncDir(parent))
 }

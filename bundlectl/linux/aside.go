@@ -45,7 +45,9 @@ func (e Engine) Aside(ctx context.Context, path string, p engine.AsideParams, ru
 		v.Trees = append(v.Trees, engine.Tree{Root: root})
 		devices = append(devices, device)
 	}
-	asideMounted.Reach()
+	if err := asideMounted.Reach(); err != nil {
+		return wrap("attach", path, err)
+	}
 	if p.Changed {
 		if v.Changed, err = changed(path, devices, p.Parted); err != nil {
 			return wrap("attach", path, err)

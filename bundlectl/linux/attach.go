@@ -58,14 +58,16 @@ func attach(b *bundle.Bundle, mount string) error {
 	if err != nil {
 		return err
 	}
-	attachLooped.Reach()
-	err = unix.Mount(s.loop.path, mount, "ext4", mountFlags, "discard")
+	if err = attachLooped.Reach(); err == nil {
+		err = unix.Mount(s.loop.path, mount, "ext4", mountFlags, "discard")
+	}
 	if err != nil {
 		s.close(false)
 		return mountError(b, mount, err)
 	}
-	attachMounted.Reach()
-	_, err = ask(s.id, serve.Request{Op: "mounted", Device: s.loop.path, Mount: mount})
+	if err = attachMounted.Reach(); err == nil {
+		_, err = ask(s.id, serve.Request{Op: "mounted", Device: s.loop.path, Mount: mount})
+	}
 	s.close(true)
 	if err != nil {
 		return errors.Join(err, unix.Unmount(mount, unix.MNT_DETACH))

@@ -83,7 +83,9 @@ func create(ctx context.Context, temp, path string, p engine.CreateParams) error
 	if err := bundle.FromImage(dir, image, info); err != nil {
 		return err
 	}
-	createFilled.Reach()
+	if err := createFilled.Reach(); err != nil {
+		return err
+	}
 	if err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE); err != nil {
 		return err
 	}

@@ -58,7 +58,9 @@ func (a *attachment) unmount() error {
 			return err
 		}
 	}
-	detachUnmounted.Reach()
+	if err := detachUnmounted.Reach(); err != nil {
+		return a.stillUsed(err)
+	}
 	if c == nil {
 		return a.sweep()
 	}
@@ -107,11 +109,12 @@ func busy(mount string) error {
 	return e.WithHint("leave the directory (cd /) and end what has files open there")
 }
 
-// stillUsed explains a server that goes on after the unmount: the filesystem is
-// mounted in another namespace too, of a container say.
+// stillUsed explains that the end of the server was not seen after the unmount. One
+// that goes on serves a filesystem that is mounted in another namespace too, of a
+// container say.
 func (a *attachment) stillUsed(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
+		return status.Errorf(status.Mount, "unmounted here, but the end of its band server was not seen: %w", err)
 	}
 	who := namespacesWith(a.device)
 	if len(who) == 0 {

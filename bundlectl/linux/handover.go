@@ -54,13 +54,17 @@ func (a *attachment) handOver() error {
 	if err := a.unmountOne(a.mounts[0]); err != nil {
 		return err
 	}
-	detachUnmounted.Reach()
+	if err := detachUnmounted.Reach(); err != nil {
+		return a.stillUsed(err)
+	}
 	if !a.retire(c, tree) { // then wait after all
 		tree.Close()
 		rest.Close()
 		return a.awaitEnd(c)
 	}
-	handoverDone.Reach()
+	if err := handoverDone.Reach(); err != nil {
+		return a.stillUsed(err)
+	}
 	return nil
 }
 
@@ -80,8 +84,10 @@ func (a *attachment) retire(c *client, tree *os.File) bool {
 	if len(namespacesWith(a.device)) > 0 || makeReadOnly(int(tree.Fd())) != nil {
 		return false
 	}
-	handoverReadOnly.Reach()
-	_, err := c.ask(serve.Request{Op: "hand-over"})
+	err := handoverReadOnly.Reach()
+	if err == nil {
+		_, err = c.ask(serve.Request{Op: "hand-over"})
+	}
 	return err == nil
 }
 

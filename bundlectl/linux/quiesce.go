@@ -29,7 +29,9 @@ func (Engine) Quiesce(_ context.Context, path string, run func() error) error {
 	if err != nil {
 		return err
 	}
-	quiesceSynced.Reach()
+	if err := quiesceSynced.Reach(); err != nil {
+		return wrap("quiesce", path, err)
+	}
 	c, err := dial(a.id)
 	if err != nil {
 		return wrap("quiesce", path, err)
@@ -38,7 +40,9 @@ func (Engine) Quiesce(_ context.Context, path string, run func() error) error {
 	if _, err := c.ask(serve.Request{Op: "close-gate"}); err != nil {
 		return wrap("quiesce", path, err)
 	}
-	quiesceClosed.Reach()
+	if err := quiesceClosed.Reach(); err != nil {
+		return wrap("quiesce", path, err)
+	}
 	if err := run(); err != nil {
 		return err
 	}

@@ -61,8 +61,7 @@ func growImage(b *bundle.Bundle, size int64) error {
 	if err := b.SetSize(size); err != nil {
 		return err
 	}
-	resizeImage.Reach()
-	return nil
+	return resizeImage.Reach()
 }
 
 // grow grows an attached bundle. The kernel is asked first whether it would.

@@ -41,8 +41,7 @@ func (Engine) NewUUID(mount string) error {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, dir.Fd(), setUUID, uintptr(unsafe.Pointer(&u)))
 	switch {
 	case errno == 0:
-		uuidSet.Reach()
-		return nil
+		return uuidSet.Reach()
 	case errors.Is(errno, unix.ENOTTY):
 		return fmt.Errorf("new UUID: Linux 6.0 or newer is needed")
 	}
