@@ -125,7 +125,9 @@ func (c *creation) make(ctx context.Context, rec *record.Record) error {
 	if err := c.fill(ctx, live); err != nil {
 		return err
 	}
-	createCloned.Reach()
+	if err := createCloned.Reach(); err != nil {
+		return err
+	}
 	if c.changed, err = c.clone.changed(c.parent); err != nil {
 		return err
 	}
@@ -176,7 +178,9 @@ func (c *creation) publish() error {
 			return err
 		}
 	}
-	createSynced.Reach()
+	if err := createSynced.Reach(); err != nil {
+		return err
+	}
 	err := c.clone.stage.Publish(c.name)
 	if errors.Is(err, fs.ErrExist) {
 		return status.Errorf(status.General, "%s: exists already", c.beside.Path(c.name))
@@ -184,13 +188,17 @@ func (c *creation) publish() error {
 	if err != nil {
 		return err
 	}
-	createRenamed.Reach()
+	if err := createRenamed.Reach(); err != nil {
+		return err
+	}
 	if isVersion(c.name) {
 		if err := stage.Repoint(c.beside); err != nil {
 			return err
 		}
 	}
-	createLatest.Reach()
+	if err := createLatest.Reach(); err != nil {
+		return err
+	}
 	if c.durable {
 		return c.beside.Sync()
 	}

@@ -40,8 +40,7 @@ func (s *swap) end(undo bool) error {
 	if err := s.discard(); err != nil {
 		return err
 	}
-	endTrashed.Reach()
-	return nil
+	return endTrashed.Reach()
 }
 
 // back puts the old bands in place, unless they are.
@@ -53,6 +52,5 @@ func (s *swap) back() error {
 	if err := s.exchange(); err != nil {
 		return err
 	}
-	endExchanged.Reach()
-	return nil
+	return endExchanged.Reach()
 }

@@ -30,7 +30,9 @@ func (c *creation) prepare() error {
 	if c.parent != nil && live.Dev == c.parent.Dev {
 		err = c.share(live)
 	}
-	createStaged.Reach()
+	if err == nil {
+		err = createStaged.Reach()
+	}
 	return err
 }
 

@@ -114,7 +114,9 @@ func (o *restoreOptions) restore(ctx context.Context, bundle *dir.Dir, rec *reco
 	if err := c.all(ctx, saved); err != nil {
 		return cannot(err, o.method)
 	}
-	restoreCloned.Reach()
+	if err := restoreCloned.Reach(); err != nil {
+		return err
+	}
 	before, err := bands.Read(live)
 	if err != nil {
 		return err
@@ -180,10 +182,11 @@ func swapIn(bundle *dir.Dir, c *clone) error {
 	if err := bundle.Sync(); err != nil {
 		return err
 	}
-	restorePrepared.Reach()
+	if err := restorePrepared.Reach(); err != nil {
+		return err
+	}
 	if err := s.exchange(); err != nil {
 		return err
 	}
-	restoreSwapped.Reach()
-	return nil
+	return restoreSwapped.Reach()
 }

@@ -85,7 +85,9 @@ func removeCheckpoint(path string, must bool) error {
 	} else if err != nil {
 		return err
 	}
-	rmTrashed.Reach()
+	if err := rmTrashed.Reach(); err != nil {
+		return err
+	}
 	if err := dropSpare(beside); err != nil {
 		return err
 	}
@@ -95,7 +97,9 @@ func removeCheckpoint(path string, must bool) error {
 	if err := beside.Sync(); err != nil {
 		return err
 	}
-	rmLatest.Reach()
+	if err := rmLatest.Reach(); err != nil {
+		return err
+	}
 	return stage.Sweep(beside, ".", leftovers)
 }
 

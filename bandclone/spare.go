@@ -77,7 +77,9 @@ func makeSpare(path string) error {
 		return err
 	}
 	err = match(s, want)
-	spareFilled.Reach()
+	if err == nil {
+		err = spareFilled.Reach()
+	}
 	if err == nil {
 		err = s.Publish(spareName)
 	}

@@ -121,11 +121,16 @@ func (s *swap) exchangeByRenames() error {
 	if err := s.bundle.RenameNew(bandsName, s.asideName()); err != nil {
 		return err
 	}
-	exchangeAside.Reach()
-	if err := s.bundle.RenameNew(s.name(), bandsName); err != nil {
+	err := exchangeAside.Reach()
+	if err == nil {
+		err = s.bundle.RenameNew(s.name(), bandsName)
+	}
+	if err != nil {
 		return errors.Join(err, s.bundle.RenameNew(s.asideName(), bandsName))
 	}
-	exchangeMoved.Reach()
+	if err := exchangeMoved.Reach(); err != nil {
+		return err
+	}
 	return s.bundle.RenameNew(s.asideName(), s.name())
 }
 
