@@ -75,14 +75,19 @@ func create(ctx context.Context, home, path string) error {
 		return err
 	}
 	fresh := path + ".new"
+	defer os.Remove(fresh) // not there any more, if all went well
 	if err := build(ctx, fresh); err != nil {
 		return err
 	}
-	createRenaming.Reach()
+	if err := createRenaming.Reach(); err != nil {
+		return err
+	}
 	if err := os.Rename(fresh, path); err != nil {
 		return err
 	}
-	createRenamed.Reach()
+	if err := createRenamed.Reach(); err != nil {
+		return err
+	}
 	_ = syncDir(filepath.Dir(home)) // its parent may be unreadable, and is rarely new
 	return syncDir(home)
 }

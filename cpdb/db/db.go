@@ -133,7 +133,8 @@ func (d *DB) disconnect() error {
 }
 
 // steps are the points before and after the commit of a transaction at which a
-// test may kill the process.
+// test may kill the process, or let it fail: before the commit nothing has changed
+// then; after it all has, and the caller hears of an error all the same.
 type steps struct{ committing, committed fault.Step }
 
 func defineSteps(verb string) steps {
@@ -153,13 +154,14 @@ func (d *DB) update(ctx context.Context, at steps, fn func() error) error {
 		_ = d.exec("ROLLBACK") // fails only where SQLite has rolled back itself
 		return explain(err, d.path)
 	}
-	at.committing.Reach()
-	if err := d.exec("COMMIT"); err != nil {
+	if err = at.committing.Reach(); err == nil {
+		err = d.exec("COMMIT")
+	}
+	if err != nil {
 		_ = d.exec("ROLLBACK")
 		return explain(err, d.path)
 	}
-	at.committed.Reach()
-	return nil
+	return at.committed.Reach()
 }
 
 // view runs fn, which only reads and may run more than once, on one state of
