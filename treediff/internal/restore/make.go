@@ -66,7 +66,9 @@ func (h *hand) mkdir(path string) error {
 	if err := b.Mkdir(name); err != nil {
 		return err
 	}
-	mkdired.Reach()
+	if err := mkdired.Reach(); err != nil {
+		return err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.touched[path], h.created[path] = true, true
@@ -82,8 +84,7 @@ func (h *hand) inPlace(a *dir.Dir, at, name string) error {
 	if err := dress(a, name, b, name); err != nil {
 		return err
 	}
-	inPlace.Reach()
-	return nil
+	return inPlace.Reach()
 }
 
 // dress gives a file of B the metadata of a file of A.
@@ -116,8 +117,7 @@ func (h *hand) replace(a, b *dir.Dir, name string, like dir.Info) error {
 		_ = b.Unlink(temp)
 		return err
 	}
-	renamed.Reach()
-	return nil
+	return renamed.Reach()
 }
 
 // copy makes temp in b what name in a is: data first, since writing takes
@@ -129,12 +129,13 @@ func (h *hand) copy(a *dir.Dir, name string, like dir.Info, b *dir.Dir, temp str
 	if err := makeNode(a, name, like, b, temp); err != nil {
 		return err
 	}
-	made.Reach()
+	if err := made.Reach(); err != nil {
+		return err
+	}
 	if err := dress(a, name, b, temp); err != nil {
 		return err
 	}
-	dressed.Reach()
-	return nil
+	return dressed.Reach()
 }
 
 func makeNode(a *dir.Dir, name string, like dir.Info, b *dir.Dir, temp string) error {
@@ -159,13 +160,17 @@ func (h *hand) copyFile(a *dir.Dir, name string, b *dir.Dir, temp string) error 
 		return err
 	}
 	defer to.Close()
-	made.Reach()
+	if err := made.Reach(); err != nil {
+		return err
+	}
 	n, err := to.CopyFrom(from)
 	h.Bytes.Add(n)
 	if err != nil {
 		return err
 	}
-	filled.Reach()
+	if err := filled.Reach(); err != nil {
+		return err
+	}
 	xattrs, err := a.Xattrs(name)
 	if err != nil {
 		return err
@@ -177,8 +182,7 @@ func (h *hand) copyFile(a *dir.Dir, name string, b *dir.Dir, temp string) error 
 	if err := node.Dress(from.Info, xattrs); err != nil {
 		return err
 	}
-	dressed.Reach()
-	return nil
+	return dressed.Reach()
 }
 
 // sweep removes what a killed restore has left beside the paths of a restriction:

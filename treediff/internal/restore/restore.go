@@ -53,7 +53,9 @@ func (r *Restore) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	planned.Reach()
+	if err := planned.Reach(); err != nil {
+		return err
+	}
 	r.Total.Store(int64(plan.steps()))
 	if err := r.apply(ctx, plan); err != nil {
 		return err
@@ -66,7 +68,9 @@ func (r *Restore) Run(ctx context.Context) error {
 	if plan.steps() > 0 {
 		err = r.Pair.B.Sync()
 	}
-	synced.Reach()
+	if err == nil {
+		err = synced.Reach()
+	}
 	return err
 }
 
@@ -163,11 +167,10 @@ func (h *hand) remove(d *trees.Difference) error {
 	} else {
 		err = b.Unlink(name)
 	}
-	removed.Reach()
-	if dir.Gone(err) {
-		return nil
+	if err != nil && !dir.Gone(err) {
+		return err
 	}
-	return err
+	return removed.Reach()
 }
 
 // link makes a name of B another name of a file that is there.
@@ -191,12 +194,12 @@ func (h *hand) link(l link) error {
 		_ = b.Unlink(temp)
 		return err
 	}
-	linked.Reach()
+	err = linked.Reach()
 	// Renaming onto another name of the same file does nothing.
-	if err := b.Unlink(temp); err != nil && !dir.Gone(err) {
-		return err
+	if e := b.Unlink(temp); err == nil && !dir.Gone(e) {
+		err = e
 	}
-	return nil
+	return err
 }
 
 // directories gives the directories that were touched their metadata: the deepest
@@ -207,7 +210,9 @@ func (r *Restore) directories() error {
 		if err := r.directory(path); err != nil {
 			return fmt.Errorf("restore %q: %w", path, err)
 		}
-		tidied.Reach()
+		if err := tidied.Reach(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
