@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -106,7 +107,9 @@ func (s *autoSaving) save(ctx context.Context, name string) error {
 	if err := s.hold(ctx, name); err != nil {
 		return unlessNoStore(err)
 	}
-	autoLocked.Reach()
+	if err := autoLocked.Reach(); err != nil {
+		return err
+	}
 	what := saving{store: name, message: s.message, mounted: true, why: s.Causality}
 	look := make(chan error, 1)
 	go func() { look <- s.needed(ctx, name, cfg.minInterval) }()
@@ -127,9 +130,11 @@ func (s *autoSaving) save(ctx context.Context, name string) error {
 	if err != nil {
 		return unlessUnneeded(err)
 	}
-	autoSaved.Reach()
 	s.sweepAfter(ctx, rec)
 	s.followUp(rec, cp)
+	if err := autoSaved.Reach(); err != nil {
+		return fmt.Errorf("%s was made all the same: %w", version(cp.Version), err)
+	}
 	return nil
 }
 
@@ -227,8 +232,7 @@ func (a *app) unlessDetached(ctx context.Context, st record.Store, err error) er
 // due tells whether a checkpoint is to be made of a state that has changed or not.
 func (s *autoSaving) due(ctx context.Context, st record.Store, changed bool, interval time.Duration) error {
 	if changed && (interval == 0 || s.always || st.Latest == 0) {
-		autoChanged.Reach()
-		return nil
+		return autoChanged.Reach()
 	}
 	if !changed && !s.always {
 		return errUnneeded
@@ -242,6 +246,5 @@ func (s *autoSaving) due(ctx context.Context, st record.Store, changed bool, int
 	if changed && soon || !changed && again {
 		return errUnneeded
 	}
-	autoChanged.Reach()
-	return nil
+	return autoChanged.Reach()
 }

@@ -49,7 +49,9 @@ func (a *app) create(ctx context.Context, why record.Causality, durable bool, ar
 	if err := a.hold(ctx, name); err != nil {
 		return err
 	}
-	createLocked.Reach()
+	if err := createLocked.Reach(); err != nil {
+		return err
+	}
 	began := time.Now()
 	a.stage("Creating checkpoint...")
 	s := saving{store: name, mounted: true, why: why}
@@ -60,7 +62,6 @@ func (a *app) create(ctx context.Context, why record.Causality, durable bool, ar
 	if err != nil {
 		return err
 	}
-	createSaved.Reach()
 	said := fmt.Sprintf("Created %s (%.0fms)", titled(cp), millis(began))
 	if durable {
 		if cp, err = a.waitDurable(ctx, name, cp); err != nil {
@@ -69,7 +70,7 @@ func (a *app) create(ctx context.Context, why record.Causality, durable bool, ar
 		}
 		said += fmt.Sprintf(", durable (%.0fms)", millis(began))
 	}
-	err = a.result(described(name, cp), said)
+	err = a.done(createSaved, described(name, cp), said)
 	a.sweepAfter(ctx, rec)
 	a.followUp(rec, cp)
 	return err

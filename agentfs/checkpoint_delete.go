@@ -7,6 +7,7 @@ import (
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/command"
 	"agentfs.internal/tool/fault"
+	"agentfs.internal/tool/status"
 )
 
 func (a *app) forgetVerb() *command.Verb {
@@ -46,7 +47,9 @@ func (a *app) forget(ctx context.Context, _ command.IO, args []string) error {
 	if _, _, err := a.take(ctx, name); err != nil {
 		return err
 	}
-	forgetLocked.Reach()
+	if err := forgetLocked.Reach(); err != nil {
+		return err
+	}
 	if err := a.remove(ctx, name, version(cp.Version)); err != nil {
 		return err
 	}
@@ -54,12 +57,23 @@ func (a *app) forget(ctx context.Context, _ command.IO, args []string) error {
 }
 
 // remove deletes a checkpoint of a store whose lock is held. From its mark on it
-// is gone for all readers; if the rest fails it is a leftover. With the flag --prune it
-// is still known what was changed in it.
+// is gone for all readers; if the rest fails it is a leftover, which is said and is no
+// error. With the flag --prune it is still known what was changed in it.
 func (a *app) remove(ctx context.Context, store, version string, flags ...string) error {
+	ctx = context.WithoutCancel(ctx)
 	mark := slices.Concat([]string{"cpdb", "checkpoint", "rm", "--store", store}, flags, []string{"--", version})
-	return a.run.Exec(context.WithoutCancel(ctx), nil,
+	err := a.run.Exec(ctx, nil,
 		pipeline.Tool(mark...).Then(forgetMarked.Reach),
 		pipeline.Tool("bandclone", "rm").Then(forgetBands.Reach),
 		pipeline.Tool("cpdb", "checkpoint", "abort"))
+	if err == nil || status.Of(err) == status.NoCheckpoint {
+		return err
+	}
+	if _, _, _, gone := a.checkpoint(ctx, store, version); status.Of(gone) != status.NoCheckpoint {
+		return err
+	}
+	_ = a.report(err)
+	a.warn("%s is deleted; what is left of it is removed now or later", version)
+	a.sweepStore(ctx, store)
+	return nil
 }

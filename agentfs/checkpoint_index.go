@@ -116,7 +116,9 @@ func (a *app) indexing(ctx context.Context, name string, do func(todo []pair) er
 		return err
 	}
 	defer unlock()
-	indexLocked.Reach()
+	if err := indexLocked.Reach(); err != nil {
+		return err
+	}
 	todo, err := a.todo(ctx, name)
 	if err != nil || len(todo) == 0 {
 		return err
@@ -233,12 +235,13 @@ func (a *app) indexOne(ctx context.Context, p pair) error {
 	if err != nil {
 		return a.unlessGone(ctx, p, err)
 	}
-	indexCompared.Reach()
+	if err := indexCompared.Reach(); err != nil {
+		return err
+	}
 	if err := a.run.Feed(ctx, changes, io.Discard, add); err != nil {
 		return a.unlessGone(ctx, p, err)
 	}
-	indexAdded.Reach()
-	return nil
+	return indexAdded.Reach()
 }
 
 // unlessGone drops the error about a checkpoint that was deleted, or whose parent was,

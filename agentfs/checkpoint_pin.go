@@ -46,12 +46,16 @@ func (a *app) pin(ctx context.Context, v string, yes bool) error {
 	}
 	rec, err := a.run.Run(ctx, nil,
 		pipeline.Tool("cpdb", "checkpoint", "set", "--store", name, fmt.Sprintf("--pinned=%t", yes), "--", v))
-	if err != nil {
-		return err
-	}
 	var cp record.Checkpoint
-	if err := rec.Get("checkpoint", &cp); err != nil {
-		return err
+	if err == nil {
+		err = rec.Get("checkpoint", &cp)
+	}
+	if err != nil {
+		var lost error
+		if _, _, cp, lost = a.checkpoint(context.WithoutCancel(ctx), name, v); lost != nil || cp.Pinned != yes {
+			return err
+		}
+		_ = a.report(err) // and it was done all the same
 	}
 	did := map[bool]string{true: "Pinned ", false: "Unpinned "}[cp.Pinned]
 	return a.result(pinned{name, version(cp.Version), cp.Pinned}, did+titled(cp))

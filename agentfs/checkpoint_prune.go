@@ -113,7 +113,9 @@ func (p *pruning) inBackground(ctx context.Context, cfg config) error {
 			return err
 		}
 	}
-	pruneLocked.Reach()
+	if err := pruneLocked.Reach(); err != nil {
+		return err
+	}
 	old, all, err := p.old(ctx, cfg)
 	if err != nil {
 		return err
@@ -122,13 +124,17 @@ func (p *pruning) inBackground(ctx context.Context, cfg config) error {
 		old = known(old, all)
 	}
 	for _, cp := range old {
-		if err := p.delete(ctx, cp.Version); err != nil {
+		err := p.delete(ctx, cp.Version)
+		if err == nil {
+			err = pruneDeleted.Reach()
+		}
+		if err != nil {
 			return err
 		}
 	}
-	pruneDone.Reach()
+	err = pruneDone.Reach()
 	p.spareFor(all, old)
-	return nil
+	return err
 }
 
 // deleteAll deletes what was shown, but for what has been deleted or pinned since.
@@ -136,7 +142,9 @@ func (p *pruning) deleteAll(ctx context.Context, cfg config, doc pruned) error {
 	if _, _, err := p.take(ctx, p.name); err != nil {
 		return err
 	}
-	pruneLocked.Reach()
+	if err := pruneLocked.Reach(); err != nil {
+		return err
+	}
 	old, all, err := p.old(ctx, cfg)
 	if err != nil {
 		return err
@@ -152,13 +160,18 @@ func (p *pruning) deleteAll(ctx context.Context, cfg config, doc pruned) error {
 		if !yes {
 			continue
 		}
-		if err := p.delete(ctx, n); err != nil {
+		err := p.delete(ctx, n)
+		if err == nil {
+			doc.Pruned = append(doc.Pruned, one)
+			err = pruneDeleted.Reach()
+		}
+		if err != nil {
+			err = p.report(err)
+			p.warn("%s of %d deleted before that", counted(len(doc.Pruned)), len(shown))
 			return err
 		}
-		doc.Pruned = append(doc.Pruned, one)
 	}
-	pruneDone.Reach()
-	err = p.result(doc, "Deleted "+counted(len(doc.Pruned)))
+	err = p.done(pruneDone, doc, "Deleted "+counted(len(doc.Pruned)))
 	p.spareFor(all, old)
 	return err
 }
@@ -177,11 +190,7 @@ func (p *pruning) delete(ctx context.Context, n int64) error {
 	if ctx.Err() != nil {
 		return pipeline.ErrInterrupted
 	}
-	if err := p.remove(ctx, p.name, version(n), "--prune"); err != nil {
-		return err
-	}
-	pruneDeleted.Reach()
-	return nil
+	return p.remove(ctx, p.name, version(n), "--prune")
 }
 
 // old gives the checkpoints that are to go, the oldest first, and all, the newest

@@ -34,14 +34,19 @@ func (a *app) close(ctx context.Context, _ command.IO, args []string) error {
 	if err != nil {
 		return err
 	}
-	closeLocked.Reach()
-	err = a.run.Exec(ctx, rec,
-		pipeline.Tool("bundlectl", "detach").Then(closeDetached.Reach),
-		pipeline.Tool("cpdb", "store", "set", "--mounted=false"))
-	if status.Of(err) == status.Mount {
-		return a.notMounted(ctx, st, err)
+	if err := closeLocked.Reach(); err != nil {
+		return err
 	}
-	if err != nil {
+	detached := false
+	err = a.run.Exec(ctx, rec,
+		pipeline.Tool("bundlectl", "detach").Then(func() error { detached = true; return closeDetached.Reach() }),
+		pipeline.Tool("cpdb", "store", "set", "--mounted=false"))
+	switch {
+	case err != nil && detached: // whether the database knows makes no difference
+		_ = a.report(err)
+	case status.Of(err) == status.Mount:
+		return a.notMounted(ctx, st, err)
+	case err != nil:
 		return err
 	}
 	return a.result(mountOf(st, false), "Unmounted "+quoted(st.Name))

@@ -43,9 +43,24 @@ func (a *app) delete(ctx context.Context, _ command.IO, args []string) error {
 		return err
 	}
 	if err := a.teardown(ctx, st); err != nil {
-		return err
+		return a.halfDeleted(context.WithoutCancel(ctx), st, err)
 	}
 	return a.result(deleted{name, true, st.Checkpoints}, "Deleted "+quoted(name))
+}
+
+// halfDeleted says how far a delete has come that failed.
+func (a *app) halfDeleted(ctx context.Context, st record.Store, cause error) error {
+	_, now, err := a.get(ctx, st.Name)
+	if err != nil {
+		return cause
+	}
+	cause = a.report(cause)
+	if now.Status == record.StoreDeleting {
+		a.warn("store %s is half deleted: agentfs delete %s goes on", quoted(st.Name), st.Name)
+	} else if yes, err := a.isMounted(ctx, st); err == nil && !yes {
+		a.warn("store %s is not mounted, and nothing of it is deleted", quoted(st.Name))
+	}
+	return cause
 }
 
 // all says what goes with a store.

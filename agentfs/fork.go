@@ -72,7 +72,9 @@ func (a *app) fork(ctx context.Context, v, arg, mount string) error {
 	if err != nil {
 		return err
 	}
-	forkHeld.Reach()
+	if err := forkHeld.Reach(); err != nil {
+		return err
+	}
 	p, err := a.forkPlan(from, arg, mount)
 	if err != nil {
 		return err
@@ -80,18 +82,14 @@ func (a *app) fork(ctx context.Context, v, arg, mount string) error {
 	if err := a.claimSecond(ctx, p.name); err != nil {
 		return err
 	}
-	forkLocked.Reach()
-	if err := a.clean(ctx, p.name); err != nil {
+	if err := a.clean(ctx, p.name, forkLocked); err != nil {
 		return err
 	}
 	if err := a.prepare(&p); err != nil {
 		_ = os.Remove(a.lockDir(p.name)) // empty, or not ours
 		return err
 	}
-	if err := a.grow(ctx, from, p); err != nil {
-		forkFailed.Reach()
-		err = a.report(err)
-		a.clear(context.WithoutCancel(ctx), p)
+	if err := a.unlessMade(ctx, &p, a.grow(ctx, from, &p), forkFailed); err != nil {
 		return err
 	}
 	a.linkMount(p.name, p.mount)
@@ -148,14 +146,17 @@ func (a *app) forkPlan(from origin, arg, mount string) (p plan, err error) {
 // grow makes the new store. Until the last stage its row says that it is being
 // created; the record that goes through the stages has the row of the new store
 // and the checkpoint of the old one.
-func (a *app) grow(ctx context.Context, from origin, p plan) error {
+func (a *app) grow(ctx context.Context, from origin, p *plan) error {
 	rec, err := a.run.Run(ctx, nil,
 		pipeline.Tool("cpdb", "store", "add", p.name, "--bundle", p.bundle, "--mount", p.mount,
 			"--size", strconv.FormatInt(p.size, 10), "--forked-from", from.String(), "--status", record.StoreCreating))
 	if err != nil {
 		return err
 	}
-	forkAdded.Reach()
+	p.added = true
+	if err := forkAdded.Reach(); err != nil {
+		return err
+	}
 	if err := rec.Set("checkpoint", from.from); err != nil {
 		return err
 	}

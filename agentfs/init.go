@@ -59,10 +59,7 @@ func (a *app) init(ctx context.Context, arg string, o initOptions) (err error) {
 		return err
 	}
 	a.stage("Creating store...")
-	if err := a.build(ctx, p); err != nil {
-		initFailed.Reach()
-		err = a.report(err)
-		a.clear(context.WithoutCancel(ctx), p)
+	if err := a.unlessMade(ctx, &p, a.build(ctx, &p), initFailed); err != nil {
 		return err
 	}
 	a.linkMount(p.name, p.mount)
@@ -76,12 +73,19 @@ func (a *app) vacate(ctx context.Context, name string) error {
 	if err := a.claim(ctx, name); err != nil {
 		return err
 	}
-	initLocked.Reach()
-	return a.clean(ctx, name)
+	return a.clean(ctx, name, initLocked)
 }
 
 // clean makes sure that there is no store of a name whose lock is held.
-func (a *app) clean(ctx context.Context, name string) error {
+func (a *app) clean(ctx context.Context, name string, at fault.Step) (err error) {
+	defer func() {
+		if err != nil {
+			_ = os.Remove(a.lockDir(name)) // empty, or not ours
+		}
+	}()
+	if err := at.Reach(); err != nil {
+		return err
+	}
 	rec, st, err := a.get(ctx, name)
 	switch {
 	case status.Of(err) == status.NoStore:
@@ -110,14 +114,17 @@ func (a *app) prepare(p *plan) error {
 // build makes the store. The row comes first, alone, for it may make the whole
 // database; the other stages are started at once. Until the last one the row
 // says that the store is being created.
-func (a *app) build(ctx context.Context, p plan) error {
+func (a *app) build(ctx context.Context, p *plan) error {
 	rec, err := a.run.Run(ctx, nil,
 		pipeline.Tool("cpdb", "store", "add", p.name, "--bundle", p.bundle, "--mount", p.mount,
 			"--size", strconv.FormatInt(p.size, 10), "--status", record.StoreCreating))
 	if err != nil {
 		return err
 	}
-	initAdded.Reach()
+	p.added = true
+	if err := initAdded.Reach(); err != nil {
+		return err
+	}
 	stages := []pipeline.Stage{
 		pipeline.Tool("bundlectl", "create").Then(initCreated.Reach),
 		pipeline.Tool("bundlectl", "attach").Then(initAttached.Reach),
@@ -131,17 +138,36 @@ func (a *app) build(ctx context.Context, p plan) error {
 	if err := a.copyIn(ctx, p.from, p.mount); err != nil {
 		return err
 	}
-	initCopied.Reach()
+	if err := initCopied.Reach(); err != nil {
+		return err
+	}
 	return a.run.Exec(ctx, rec, setReady(true))
 }
 
-// clear takes a store down that could not be made. The row, if it got as far,
-// says whether it is this one.
-func (a *app) clear(ctx context.Context, p plan) {
+// unlessMade takes a store down that could not be made, and gives the cause. Where the
+// row says that it was made to the end all the same, there is none.
+func (a *app) unlessMade(ctx context.Context, p *plan, cause error, at fault.Step) error {
+	if cause == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	cause = a.report(cause)
 	_, st, err := a.get(ctx, p.name)
+	if err == nil && p.added && st.Status == record.StoreReady {
+		return nil
+	}
+	if err == nil {
+		err = at.Reach()
+	}
 	if err == nil && st.Status == record.StoreCreating {
 		err = a.teardown(ctx, st)
 	}
+	a.clear(p, err)
+	return cause
+}
+
+// clear ends the taking down of a store, or says why it could not be taken down.
+func (a *app) clear(p *plan, err error) {
 	if err != nil && status.Of(err) != status.NoStore {
 		a.warn("what was made of store %s could not be removed, the next init tries again: %v", quoted(p.name), err)
 		return

@@ -25,6 +25,7 @@ type plan struct {
 	size   int64
 	from   string // directory to copy in, "" for none
 	full   bool   // it comes with files of its own
+	added  bool   // there is a row of it
 }
 
 // plan works out what init is asked to make.

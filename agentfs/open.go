@@ -50,17 +50,22 @@ func (a *app) open(ctx context.Context, _ command.IO, args []string) error {
 	if err != nil {
 		return err
 	}
-	openLocked.Reach()
+	if err := openLocked.Reach(); err != nil {
+		return err
+	}
 	if a.remounted {
 		return a.opened(ctx, rec, st)
 	}
+	attached := false
 	err = a.run.Exec(ctx, rec,
-		pipeline.Tool("bundlectl", "attach").Then(openAttached.Reach),
+		pipeline.Tool("bundlectl", "attach").Then(func() error { attached = true; return openAttached.Reach() }),
 		pipeline.Tool("cpdb", "store", "set", "--mounted=true"))
-	if status.Of(err) == status.Mount {
+	switch {
+	case err != nil && attached: // whether the database knows makes no difference
+		_ = a.report(err)
+	case status.Of(err) == status.Mount:
 		return a.alreadyMounted(ctx, st, err)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	return a.opened(ctx, rec, st)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"agentfs.internal/tool/fault"
 )
 
 // stage tells people what begins now. That nobody may be reading is no reason to
@@ -24,6 +26,19 @@ func (a *app) result(doc any, lines ...string) error {
 	}
 	_, err := io.WriteString(a.io.Out, strings.Join(append(lines, ""), "\n"))
 	return err
+}
+
+// done is result for what is done and cannot be undone: that it could not be told is
+// an error, which tells it.
+func (a *app) done(at fault.Step, doc any, lines ...string) error {
+	err := at.Reach()
+	if err == nil {
+		err = a.result(doc, lines...)
+	}
+	if err != nil {
+		return fmt.Errorf("%s all the same: %w", lines[len(lines)-1], err)
+	}
+	return nil
 }
 
 func (a *app) document(doc any) error {

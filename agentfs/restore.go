@@ -132,7 +132,9 @@ func (a *app) restore(ctx context.Context, how manner, args []string) error {
 	if err := a.hold(ctx, name); err != nil {
 		return err
 	}
-	restoreLocked.Reach()
+	if err := restoreLocked.Reach(); err != nil {
+		return err
+	}
 	r := &restoring{app: a, how: how}
 	if err := r.look(ctx, name, v); err != nil {
 		return err
@@ -144,10 +146,12 @@ func (a *app) restore(ctx context.Context, how manner, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := r.secure(ctx); err != nil {
+		return r.withdraw(context.WithoutCancel(ctx), err)
+	}
 	if err := r.bringBack(ctx); err != nil {
 		return err
 	}
-	restoreDone.Reach()
 	err = r.tell(millis(began))
 	a.sweepAfter(ctx, leftovers)
 	a.followUp(leftovers, r.live())
@@ -173,13 +177,13 @@ func (r *restoring) tell(ms float64) error {
 	doc := restored{r.store.Name, version(r.to.Version), r.to.Message, version(r.saved.Version), r.store.MountPath, ms, r.how.inPlace, r.applied}
 	switch {
 	case len(r.how.paths) == 1:
-		return r.result(doc, fmt.Sprintf("Restored %s from %s (%.0fms)", visible(r.how.paths[0]), titled(r.to), ms))
+		return r.done(restoreDone, doc, fmt.Sprintf("Restored %s from %s (%.0fms)", visible(r.how.paths[0]), titled(r.to), ms))
 	case len(r.how.paths) > 1:
-		return r.result(doc, fmt.Sprintf("Restored %d paths from %s (%.0fms)", len(r.how.paths), titled(r.to), ms))
+		return r.done(restoreDone, doc, fmt.Sprintf("Restored %d paths from %s (%.0fms)", len(r.how.paths), titled(r.to), ms))
 	case r.how.inPlace:
-		return r.result(doc, fmt.Sprintf("Restored to %s in place (%.0fms)", titled(r.to), ms))
+		return r.done(restoreDone, doc, fmt.Sprintf("Restored to %s in place (%.0fms)", titled(r.to), ms))
 	}
-	return r.result(doc, fmt.Sprintf("Restored to %s (%.0fms)", titled(r.to), ms))
+	return r.done(restoreDone, doc, fmt.Sprintf("Restored to %s (%.0fms)", titled(r.to), ms))
 }
 
 // live gives the checkpoint that shares most bands with what is mounted now.
@@ -261,15 +265,19 @@ func (r *restoring) save(ctx context.Context) (rec *record.Record, err error) {
 	if err != nil {
 		return nil, r.notMounted(ctx, r.store, err)
 	}
-	restoreSaved.Reach()
-	// From now on the files of the present are nowhere else: a power cut in the middle
-	// must not take both.
-	if _, err := r.makeDurable(ctx, r.store.Name); err != nil {
-		err = r.report(err)
-		_ = r.remove(ctx, r.store.Name, version(r.saved.Version))
-		return nil, err
+	return rec, nil
+}
+
+// secure makes the saved present durable: its files will be nowhere else, and a power cut
+// in the middle must not take both.
+func (r *restoring) secure(ctx context.Context) error {
+	if err := restoreSaved.Reach(); err != nil {
+		return err
 	}
-	return rec, restoreDurable.Reach()
+	if _, err := r.makeDurable(ctx, r.store.Name); err != nil {
+		return err
+	}
+	return restoreDurable.Reach()
 }
 
 // exchange leaves the store restored or, with an error, as it was. Once begun it
@@ -277,8 +285,7 @@ func (r *restoring) save(ctx context.Context) (rec *record.Record, err error) {
 func (r *restoring) exchange(ctx context.Context) error {
 	steady := context.WithoutCancel(ctx)
 	if ctx.Err() != nil {
-		r.withdraw(steady)
-		return pipeline.ErrInterrupted
+		return r.withdraw(steady, pipeline.ErrInterrupted)
 	}
 	err := r.swap(steady)
 	if err != nil {

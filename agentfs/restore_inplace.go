@@ -15,9 +15,8 @@ import (
 )
 
 var (
-	applyMarked  = fault.Define("agentfs.restore.applying")
-	applyDone    = fault.Define("agentfs.restore.applied")
-	applySettled = fault.Define("agentfs.restore.settled")
+	applyMarked = fault.Define("agentfs.restore.applying")
+	applyDone   = fault.Define("agentfs.restore.applied")
 )
 
 // busyError says that the mount is in use, so that a restore must be in place.
@@ -71,25 +70,44 @@ func (r *restoring) checkInPlace(ctx context.Context) (err error) {
 func (r *restoring) inPlace(ctx context.Context) error {
 	r.how.inPlace = true
 	mark := pipeline.Tool("cpdb", "store", "set", r.store.Name, "--status", record.StoreApplying)
-	if err := r.run.Exec(ctx, nil, mark); err != nil {
-		return err
+	err := r.run.Exec(ctx, nil, mark)
+	if err == nil {
+		err = applyMarked.Reach()
 	}
-	applyMarked.Reach()
+	steady := context.WithoutCancel(ctx)
+	if err != nil {
+		return r.withdraw(steady, err)
+	}
 	r.stage("Restoring from %s in place...", version(r.to.Version))
 	rec, err := r.run.Run(ctx, nil, r.apply())
-	if err != nil {
-		return r.halfway(context.WithoutCancel(ctx), err)
+	if err == nil {
+		err = rec.Get("applied", &r.applied)
 	}
-	applyDone.Reach()
+	if err == nil {
+		err = applyDone.Reach()
+	}
+	if err != nil {
+		return r.halfway(steady, err)
+	}
+	return r.applySettled(steady)
+}
+
+// applySettled notes that all is done. It is worth a second attempt: without the note
+// the next command would say that files may be halfway.
+func (r *restoring) applySettled(ctx context.Context) error {
 	var base []string
 	if len(r.how.paths) == 0 {
 		base = []string{"--base", version(r.to.Version)} // all is as it was there
 	}
-	if err := r.markReady(context.WithoutCancel(ctx), r.store.Name, base...); err != nil {
-		return err
+	if r.markReady(ctx, r.store.Name, base...) == nil {
+		return nil
 	}
-	applySettled.Reach()
-	return rec.Get("applied", &r.applied)
+	err := r.markReady(ctx, r.store.Name, base...)
+	if err != nil {
+		err = r.report(err)
+		r.warn("all files are restored, though the next command will say that they are not")
+	}
+	return err
 }
 
 // apply makes the stage that does it.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"agentfs.internal/agentfs/pipeline"
-	"agentfs.internal/tool/record"
 )
 
 // rescue brings a store back to a whole state after a swap that failed: forward
@@ -12,17 +11,15 @@ import (
 // the restore has worked after all; else to the old state, with the cause as the
 // error.
 func (r *restoring) rescue(ctx context.Context, cause error) error {
-	restoreRescuing.Reach()
-	if r.attached && r.forward(ctx) == nil {
+	blind := restoreRescuing.Reach() != nil // as where it cannot be told how things are
+	if !blind && r.attached && r.forward(ctx) == nil {
 		return nil
 	}
-	if r.untouched(ctx) {
+	if !blind && r.untouched(ctx) {
 		if busy := r.inUse(cause); busy != nil {
 			return busy
 		}
-		cause = r.report(cause)
-		r.withdraw(ctx)
-		return cause
+		return r.withdraw(ctx, cause)
 	}
 	cause = r.report(cause) // what happened comes first, what was done about it next
 	if r.finished {
@@ -54,16 +51,21 @@ func (r *restoring) forward(ctx context.Context) error {
 	return r.run.Exec(ctx, r.rec, end, r.settled())
 }
 
-// withdraw ends a restore of a store that could not be unmounted, so that nothing
-// has changed at all. The checkpoint just made of it goes again: attempts must
-// not pile up.
-func (r *restoring) withdraw(ctx context.Context) {
-	ready := pipeline.Tool("cpdb", "store", "set", "--status", record.StoreReady)
-	if r.run.Exec(ctx, r.rec, ready) != nil {
-		return // then the next command repairs it
+// withdraw ends a restore that has changed nothing at all, and gives its cause. The
+// checkpoint just made goes again: attempts must not pile up.
+func (r *restoring) withdraw(ctx context.Context, cause error) error {
+	cause = r.report(cause)
+	err := r.markReady(ctx, r.store.Name) // else the next command repairs it
+	if err == nil {
+		err = restoreWithdrawn.Reach()
 	}
-	restoreWithdrawn.Reach()
-	_ = r.remove(ctx, r.store.Name, version(r.saved.Version))
+	if err == nil {
+		err = r.remove(ctx, r.store.Name, version(r.saved.Version))
+	}
+	if err != nil {
+		r.warn("nothing has changed, but the present stays saved as %s: %v", version(r.saved.Version), err)
+	}
+	return cause
 }
 
 // backToOld undoes the swap and leaves the store mounted if it was.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/fault"
@@ -35,7 +37,7 @@ type notBegun struct{ error }
 func (e notBegun) Unwrap() error { return e.error }
 
 // save makes a checkpoint of a store whose lock is held. One that fails leaves
-// nothing.
+// nothing, or what is swept later.
 func (a *app) save(ctx context.Context, s saving) (*record.Record, record.Checkpoint, error) {
 	var cp record.Checkpoint
 	clone := []string{"bandclone", "create", "--sync=false"} // see makeDurable
@@ -47,21 +49,49 @@ func (a *app) save(ctx context.Context, s saving) (*record.Record, record.Checkp
 	}
 	begin := pipeline.Tool("cpdb", "checkpoint", "begin", "--store", s.store, "--message", s.message)
 	begin.Args, begin.When = append(begin.Args, causalityFlags(s.why)...), s.when
+	cloned := false
 	rec, err := a.run.Run(ctx, nil,
 		begin.Then(saveBegun.Reach),
-		pipeline.Tool(clone...).Then(saveCloned.Reach),
+		pipeline.Tool(clone...).Then(func() error { cloned = true; return saveCloned.Reach() }),
 		pipeline.Tool("cpdb", "checkpoint", "commit"))
 	if err == nil {
 		err = rec.Get("checkpoint", &cp)
 	}
-	if errors.As(err, new(notBegun)) {
+	if err == nil || errors.As(err, new(notBegun)) {
+		return rec, cp, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if cloned {
+		if rec, cp, lost := a.committed(ctx, s.store); lost == nil {
+			_ = a.report(err)
+			return rec, cp, nil
+		}
+	}
+	if saveFailed.Reach() == nil {
+		a.sweepStore(ctx, s.store)
+	}
+	return nil, cp, err
+}
+
+// committed gives the checkpoint of a store that was begun last, if it was committed:
+// whoever should have said so may have died or failed behind the commit.
+func (a *app) committed(ctx context.Context, store string) (rec *record.Record, cp record.Checkpoint, err error) {
+	all, err := a.allRows(ctx, store)
+	if err != nil {
 		return nil, cp, err
 	}
-	if err != nil {
-		saveFailed.Reach()
-		a.sweepStore(context.WithoutCancel(ctx), s.store)
+	newer := func(x, y record.Checkpoint) int { return cmp.Compare(x.Version, y.Version) }
+	if len(all) == 0 || slices.MaxFunc(all, newer).Status != record.CheckpointReady {
+		return nil, cp, errors.New("not committed")
 	}
+	rec, _, cp, err = a.checkpoint(ctx, store, version(slices.MaxFunc(all, newer).Version))
 	return rec, cp, err
+}
+
+// allRows gives what the database has of a store's checkpoints, ready or not.
+func (a *app) allRows(ctx context.Context, store string) ([]record.Checkpoint, error) {
+	recs, err := a.run.List(ctx, nil, pipeline.Tool("cpdb", "checkpoint", "list", "--store", store, "--all"))
+	return collect[record.Checkpoint](recs, "checkpoint", err)
 }
 
 // quiesce gives the words that make a stage wait for bands that stand still. Where
@@ -112,12 +142,11 @@ func (a *app) makeSpare(cp record.Checkpoint) {
 // sweepStore sweeps every checkpoint that is half made or half deleted. The lock is held: nobody
 // is at work on them. What cannot be swept now is swept after the next one.
 func (a *app) sweepStore(ctx context.Context, store string) {
-	recs, err := a.run.List(ctx, nil, pipeline.Tool("cpdb", "checkpoint", "list", "--store", store, "--all"))
-	found, err := collect[record.Checkpoint](recs, "checkpoint", err)
+	all, err := a.allRows(ctx, store)
 	if err != nil {
 		return
 	}
-	for _, cp := range found {
+	for _, cp := range all {
 		if cp.Status == record.CheckpointPending || cp.Status == record.CheckpointDeleting {
 			_ = a.sweep(ctx, cp)
 		}
@@ -140,7 +169,9 @@ func (a *app) sweepAfter(ctx context.Context, rec *record.Record) {
 
 // sweep removes the bands of a checkpoint that is not ready, then its row.
 func (a *app) sweep(ctx context.Context, cp record.Checkpoint) error {
-	sweepBefore.Reach()
+	if err := sweepBefore.Reach(); err != nil {
+		return err
+	}
 	rec := record.New()
 	if err := rec.Set("checkpoint", cp); err != nil {
 		return err

@@ -77,7 +77,7 @@ func (a *app) isMounted(ctx context.Context, st record.Store) (bool, error) {
 // notMounted says what is behind err where that is a store that is not mounted.
 func (a *app) notMounted(ctx context.Context, st record.Store, err error) error {
 	var f *pipeline.Failure
-	if !errors.As(err, &f) || f.Tool != "bundlectl" {
+	if !errors.As(err, &f) || f.Tool != "bundlectl" || strings.Contains(f.Words, "unmounted here") { // by this command
 		return err
 	}
 	if yes, e := a.isMounted(ctx, st); yes || e != nil {

@@ -11,6 +11,7 @@ import (
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/fault"
 	"agentfs.internal/tool/record"
+	"agentfs.internal/tool/status"
 )
 
 var (
@@ -26,22 +27,32 @@ func (a *app) teardown(ctx context.Context, st record.Store) error {
 	if err := a.detachIfAttached(ctx, st); err != nil {
 		return err
 	}
-	teardownDetached.Reach()
+	if err := teardownDetached.Reach(); err != nil {
+		return err
+	}
 	mark := pipeline.Tool("cpdb", "store", "set", st.Name, "--status", record.StoreDeleting)
 	if err := a.run.Exec(ctx, nil, mark); err != nil {
 		return err
 	}
-	teardownMarked.Reach()
+	if err := teardownMarked.Reach(); err != nil {
+		return err
+	}
 	if err := removeFiles(st); err != nil {
 		return err
 	}
 	// A directory that is not empty is not ours, and an empty one does no harm.
 	_ = os.Remove(st.MountPath)
-	teardownRemoved.Reach()
-	if err := a.run.Exec(ctx, nil, pipeline.Tool("cpdb", "store", "rm", st.Name)); err != nil {
+	if err := teardownRemoved.Reach(); err != nil {
 		return err
 	}
-	teardownDone.Reach()
+	if err := a.run.Exec(ctx, nil, pipeline.Tool("cpdb", "store", "rm", st.Name)); err != nil {
+		if _, _, gone := a.get(ctx, st.Name); status.Of(gone) != status.NoStore {
+			return err
+		}
+	}
+	if teardownDone.Reach() != nil {
+		return nil // as where these cannot be removed: empty directories, which do no harm
+	}
 	_ = os.Remove(filepath.Dir(st.BundlePath))
 	for _, name := range []string{mountLink, indexLock, calmLock, syncLock, emptyTree} { // still there where the bundle lies elsewhere
 		_ = os.Remove(filepath.Join(a.lockDir(st.Name), name))

@@ -52,7 +52,8 @@ func blame(procs []*proc) error {
 
 func (p *proc) failure() *Failure {
 	f := &Failure{Tool: p.Args[0], Code: exitStatus(p.err), Words: p.words.text.String()}
-	if _, killed := signalOf(p.err); killed || f.Words == "" {
+	_, killed := signalOf(p.err)
+	if ended := errors.As(p.err, new(*exec.ExitError)); !ended || killed || f.Words == "" {
 		f.Words += fmt.Sprintf("%s: %v\n", f.Tool, p.err) // what it could not say itself
 	}
 	return f
