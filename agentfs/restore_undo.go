@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/record"
 )
 
 // rescue brings a store back to a whole state after a swap that failed: forward
@@ -27,7 +28,7 @@ func (r *restoring) rescue(ctx context.Context, cause error) error {
 		return cause
 	}
 	if err := r.backToOld(ctx); err != nil {
-		r.warn("the old state could not be brought back now, the next command tries again: %v", err)
+		r.warn("the old state, saved as %s, could not be brought back now, the next command tries again: %v", version(r.saved.Version), err)
 		return cause
 	}
 	r.warn("store %s is as it was before, and also saved as %s", quoted(r.store.Name), version(r.saved.Version))
@@ -55,7 +56,8 @@ func (r *restoring) forward(ctx context.Context) error {
 // checkpoint just made goes again: attempts must not pile up.
 func (r *restoring) withdraw(ctx context.Context, cause error) error {
 	cause = r.report(cause)
-	err := r.markReady(ctx, r.store.Name) // else the next command repairs it
+	ready := pipeline.Tool("cpdb", "store", "set", "--status", record.StoreReady)
+	err := r.run.Exec(ctx, r.rec, ready) // else the next command repairs it
 	if err == nil {
 		err = restoreWithdrawn.Reach()
 	}
