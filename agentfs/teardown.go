@@ -17,6 +17,7 @@ import (
 var (
 	teardownDetached = fault.Define("agentfs.teardown.detached")
 	teardownMarked   = fault.Define("agentfs.teardown.marked")
+	teardownPartly   = fault.Define("agentfs.teardown.partly") // the first of the files is gone
 	teardownRemoved  = fault.Define("agentfs.teardown.removed")
 	teardownDone     = fault.Define("agentfs.teardown.done")
 )
@@ -93,6 +94,9 @@ func removeFiles(st record.Store) error {
 	}
 	for _, p := range paths {
 		if err := removeTree(p); err != nil {
+			return err
+		}
+		if err := teardownPartly.Reach(); err != nil {
 			return err
 		}
 	}
