@@ -5,7 +5,10 @@ import (
 	"slices"
 
 	"agentfs.internal/bandclone/internal/dir"
+	"agentfs.internal/tool/fault"
 )
+
+var oneCloned = fault.Define("bandclone.clone.partly") // the first band, of all
 
 // Method is a way to clone.
 type Method string
@@ -77,6 +80,9 @@ func (c *Cloner) All(ctx context.Context, set *Set) error {
 			return context.Cause(ctx)
 		}
 		if err := c.Band(b.Num); err != nil {
+			return err
+		}
+		if err := oneCloned.Reach(); err != nil {
 			return err
 		}
 	}

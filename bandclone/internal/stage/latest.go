@@ -76,7 +76,14 @@ func point(checkpoints *dir.Dir, target string) error {
 	if err := checkpoints.Symlink(target, temporary); err != nil {
 		return err
 	}
-	return checkpoints.Rename(temporary, Latest)
+	err := latestMade.Reach()
+	if err == nil {
+		err = checkpoints.Rename(temporary, Latest)
+	}
+	if err != nil {
+		_ = checkpoints.Unlink(temporary)
+	}
+	return err
 }
 
 func ignoreMissing(err error) error {

@@ -16,6 +16,13 @@ import (
 	"regexp"
 
 	"agentfs.internal/bandclone/internal/dir"
+	"agentfs.internal/tool/fault"
+)
+
+var (
+	made          = fault.Define("bandclone.stage.made")   // a directory under a temporary name, not locked yet
+	partlyRemoved = fault.Define("bandclone.stage.partly") // the first file of a directory that is being removed
+	latestMade    = fault.Define("bandclone.latest.made")  // not in place yet
 )
 
 // Dir is a directory under a temporary name.
@@ -31,6 +38,9 @@ func New(parent *dir.Dir, base string, fill func(name string) error) (*Dir, erro
 	for range 8 {
 		name := base + ".tmp-" + random()
 		if err := fill(name); err != nil {
+			return nil, err
+		}
+		if err := made.Reach(); err != nil {
 			return nil, err
 		}
 		d, err := claim(parent, name)
@@ -102,6 +112,9 @@ func remove(parent *dir.Dir, name string, d *dir.Dir) error {
 	}
 	for _, f := range files {
 		if err := d.Unlink(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := partlyRemoved.Reach(); err != nil {
 			return err
 		}
 	}
