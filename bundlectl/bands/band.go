@@ -108,6 +108,9 @@ func (im *Image) write(b *band, p []byte, at int64) error {
 	if !grow && hasHole(b.fd, at, int64(len(p))) {
 		return &os.PathError{Op: "grow band", Path: b.name(), Err: unix.ENOSPC}
 	}
+	if err := bandWriting.Reach(); err != nil {
+		return err
+	}
 	if err := writeFull(b.fd, p, at); err != nil {
 		return err
 	}
@@ -215,9 +218,13 @@ func (im *Image) create(b *band) error {
 	if err != nil {
 		return &os.PathError{Op: "create band", Path: b.name(), Err: err}
 	}
-	if err := unix.Ftruncate(fd, im.length(b)); err != nil {
+	if err = bandCreated.Reach(); err == nil {
+		err = unix.Ftruncate(fd, im.length(b))
+	}
+	if err != nil {
 		unix.Close(fd)
-		return err
+		_ = unix.Unlinkat(im.dir, b.name(), 0) // or the next attempt would find it
+		return &os.PathError{Op: "create band", Path: b.name(), Err: err}
 	}
 	im.dirDirty.Store(true)
 	b.fd, b.absent = fd, false
@@ -256,7 +263,11 @@ func (im *Image) punch(b *band, at, _, n int64) error {
 
 // remove takes the band's name away; a checkpoint that shares it keeps its own.
 func (im *Image) remove(b *band) error {
-	if err := unix.Unlinkat(im.dir, b.name(), 0); err != nil {
+	err := bandRemoving.Reach()
+	if err == nil {
+		err = unix.Unlinkat(im.dir, b.name(), 0)
+	}
+	if err != nil {
 		return &os.PathError{Op: "remove band", Path: b.name(), Err: err}
 	}
 	im.dirDirty.Store(true)

@@ -36,7 +36,7 @@ func (im *Image) Flush() error {
 	list := im.dirty
 	im.dirty = nil
 	im.dirtyMu.Unlock()
-	err := im.syncAll(im.needSync(list))
+	err := errors.Join(flushing.Reach(), im.syncAll(im.needSync(list)))
 	if im.dirDirty.Swap(false) {
 		if e := unix.Fsync(im.dir); e != nil {
 			im.dirDirty.Store(true)

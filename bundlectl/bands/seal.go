@@ -17,8 +17,12 @@ const (
 )
 
 var (
-	breakCopied  = fault.Define("bundlectl.serve.break-copied")
-	breakRenamed = fault.Define("bundlectl.serve.break-renamed")
+	breakCopied  = fault.Define("bundlectl.serve.break-copied")  // not under its name yet
+	breakRenamed = fault.Define("bundlectl.serve.break-renamed") // in place
+	bandCreated  = fault.Define("bundlectl.serve.band-created")  // of no length yet
+	bandRemoving = fault.Define("bundlectl.serve.band-removing")
+	bandWriting  = fault.Define("bundlectl.serve.writing") // a band that may be written
+	flushing     = fault.Define("bundlectl.serve.flushing")
 )
 
 // breakLink gives the image a band of its own in place of one that a checkpoint
