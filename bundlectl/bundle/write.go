@@ -6,7 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"agentfs.internal/tool/fault"
 )
+
+var sizeBackedUp = fault.Define("bundlectl.resize.backup-written") // Info.plist has the old size
 
 const (
 	dirMode  = 0o700
@@ -60,10 +64,14 @@ func fill(dir string, info Info) error {
 func (b *Bundle) SetSize(n int64) error {
 	info := Info{BandSize: b.Info.BandSize, Size: n}
 	err := info.checkSize(b.Info.Size)
-	for _, name := range []string{backupName, infoName} {
-		if err == nil {
-			err = replaceFile(b.join(name), info.encode())
-		}
+	if err == nil {
+		err = replaceFile(b.join(backupName), info.encode())
+	}
+	if err == nil {
+		err = sizeBackedUp.Reach()
+	}
+	if err == nil {
+		err = replaceFile(b.join(infoName), info.encode())
 	}
 	if err != nil {
 		return wrapBundle("resize", b.Path, err)

@@ -100,7 +100,7 @@ func mountAside(b *bundle.Bundle, dir string) (*os.File, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	fd, err := mountReadOnly(s.loop.path)
+	fd, err := mountApart(s.loop.path, "ro")
 	s.close(err == nil)
 	if err != nil {
 		return nil, "", status.Errorf(status.Mount, "mount of %s: %w", dir, err)
@@ -108,23 +108,26 @@ func mountAside(b *bundle.Bundle, dir string) (*os.File, string, error) {
 	return os.NewFile(uintptr(fd), dir), s.loop.path, nil
 }
 
-// mountReadOnly makes a mount of the device's ext4 that is in no namespace. A
-// journal is replayed: the device takes writes.
-func mountReadOnly(device string) (int, error) {
+// mountApart makes a mount of the device's ext4 that is in no namespace, with a flag
+// such as ro. A journal is replayed with that, too: the device takes writes.
+func mountApart(device, flag string) (int, error) {
 	fs, err := unix.Fsopen("ext4", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, os.NewSyscallError("fsopen", err)
 	}
 	defer unix.Close(fs)
-	err = errors.Join(unix.FsconfigSetString(fs, "source", device), unix.FsconfigSetFlag(fs, "ro"))
+	err = errors.Join(unix.FsconfigSetString(fs, "source", device), unix.FsconfigSetFlag(fs, flag))
 	if err == nil {
 		err = unix.FsconfigCreate(fs)
 	}
 	if err != nil {
 		return -1, err
 	}
-	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC,
-		unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOATIME|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	attr := unix.MOUNT_ATTR_NOATIME | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	if flag == "ro" {
+		attr |= unix.MOUNT_ATTR_RDONLY
+	}
+	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attr)
 }
 
 func roots(trees []engine.Tree) []*os.File {

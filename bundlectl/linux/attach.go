@@ -21,6 +21,7 @@ import (
 )
 
 var (
+	attachServed  = fault.Define("bundlectl.attach.served")
 	attachLooped  = fault.Define("bundlectl.attach.looped")
 	attachMounted = fault.Define("bundlectl.attach.mounted")
 )

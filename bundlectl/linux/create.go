@@ -21,7 +21,10 @@ import (
 	"agentfs.internal/tool/status"
 )
 
-var createFilled = fault.Define("bundlectl.create.filled")
+var (
+	createFormatted = fault.Define("bundlectl.create.formatted") // as one sparse file
+	createFilled    = fault.Define("bundlectl.create.filled")    // cut into bands
+)
 
 // minSize is the smallest image: ext4 with a journal and some room.
 const minSize = 64 << 20
@@ -74,6 +77,9 @@ func create(ctx context.Context, temp, path string, p engine.CreateParams) error
 		return fmt.Errorf("image of %d bytes: %w", info.Size, err)
 	}
 	if err := mkfs(ctx, image.Name(), path, p); err != nil {
+		return err
+	}
+	if err := createFormatted.Reach(); err != nil {
 		return err
 	}
 	dir := filepath.Join(temp, filepath.Base(path))

@@ -5,7 +5,7 @@ package linux
 import (
 	"context"
 	"errors"
-	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -72,20 +72,25 @@ func synced(what, path string) (*attachment, error) {
 }
 
 func syncMount(mount string) error {
-	fd, err := unix.Open(mount, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := os.Open(mount)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", mount, err)
+		return err
 	}
-	defer unix.Close(fd)
-	switch err := unix.Syncfs(fd); {
+	defer dir.Close()
+	return syncTree(dir)
+}
+
+// syncTree makes the bands hold all that was written to the filesystem that dir is on.
+func syncTree(dir *os.File) error {
+	switch err := unix.Syncfs(int(dir.Fd())); {
 	case errors.Is(err, unix.EROFS):
-		return status.Errorf(status.General, "sync %s: the filesystem has failed and takes no more writes", mount).
+		return status.Errorf(status.General, "sync %s: the filesystem has failed and takes no more writes", dir.Name()).
 			WithHint("make room if the disk is full, then close the store and open it again: what was synced is there")
 	case err != nil:
-		return status.Errorf(status.General, "sync %s: %w", mount, err).
+		return status.Errorf(status.General, "sync %s: %w", dir.Name(), err).
 			WithHint("make room if the disk is full; the band server's log is in %s", runDir)
 	}
-	emptyJournal(fd)
+	emptyJournal(int(dir.Fd()))
 	return nil
 }
 

@@ -20,7 +20,11 @@ import (
 	"agentfs.internal/tool/status"
 )
 
-var resizeImage = fault.Define("bundlectl.resize.image-grown")
+var (
+	resizeImage   = fault.Define("bundlectl.resize.image-grown")  // the filesystem not yet
+	resizeDevice  = fault.Define("bundlectl.resize.device-grown") // of an attached bundle
+	resizeChecked = fault.Define("bundlectl.resize.checked")      // a detached one's filesystem
+)
 
 // resizeFS is EXT4_IOC_RESIZE_FS: _IOW('f', 16, __u64), in blocks.
 const resizeFS = 0x40086610
@@ -75,6 +79,9 @@ func (a *attachment) grow(b *bundle.Bundle, size int64) error {
 	if err := a.growDevice(size); err != nil {
 		return err
 	}
+	if err := resizeDevice.Reach(); err != nil {
+		return err
+	}
 	return growFS(a.mounts[0], size/blockSize(b))
 }
 
@@ -102,6 +109,9 @@ func growDetached(ctx context.Context, b *bundle.Bundle, size int64) error {
 	}
 	defer s.close(false)
 	if err := runE2fs(ctx, 1, "e2fsck", "-p", s.loop.path); err != nil { // 1: it had something to do
+		return err
+	}
+	if err := resizeChecked.Reach(); err != nil {
 		return err
 	}
 	return runE2fs(ctx, 0, "resize2fs", "-f", s.loop.path)

@@ -92,7 +92,10 @@ func (s *session) startServer() error {
 	if err != nil {
 		return fmt.Errorf("band server: %w", err)
 	}
-	return s.awaitReady(r)
+	if err := s.awaitReady(r); err != nil {
+		return err
+	}
+	return attachServed.Reach()
 }
 
 func (s *session) awaitReady(r io.Reader) error {
