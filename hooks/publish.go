@@ -10,6 +10,14 @@ import (
 	"time"
 
 	"github.com/pmezard/go-difflib/difflib"
+
+	"agentfs.internal/tool/fault"
+)
+
+var (
+	written  = fault.Define("agentfs-hook.settings.written")   // under a temporary name
+	backedUp = fault.Define("agentfs-hook.settings.backed-up") // not replaced yet
+	replaced = fault.Define("agentfs-hook.settings.replaced")
 )
 
 // publish makes the file what it is to be, by one rename, with the mode and the owner
@@ -26,9 +34,15 @@ func (c *change) publish() error {
 		if err := c.put(backupOf(c.path), c.backup); err != nil {
 			return err
 		}
+		if err := backedUp.Reach(); err != nil {
+			return err
+		}
 	}
 	if err := c.replace(); err != nil {
 		return err
+	}
+	if err := replaced.Reach(); err != nil {
+		return fmt.Errorf("%s is changed all the same: %w", c.path, err)
 	}
 	if c.backup != nil && !same(c.backup, c.after) {
 		return nil
@@ -76,7 +90,7 @@ func (c *change) put(path string, text []byte) error {
 	}
 	defer os.Remove(f.Name()) // not there any more, if all went well
 	_, err = f.Write(text)
-	err = errors.Join(err, c.dress(f), f.Sync(), f.Close())
+	err = errors.Join(err, c.dress(f), f.Sync(), f.Close(), written.Reach())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
