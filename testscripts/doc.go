@@ -16,8 +16,11 @@
 //		Wants standard output to be the text of FILE, where times and
 //		durations may differ.
 //	killed-at-each-step OP CHECK [ONLY]
-//		Runs the shell script OP once for each fault point that it comes to, to
-//		be killed there, and after each of these deaths the script CHECK.
+//		Runs the shell script OP for each fault point that it comes to, to be
+//		killed there, or to have a call fail there, and after each of these faults
+//		the script CHECK. FAULTS="kill EIO ENOSPC EMFILE EINTR" in the environment
+//		takes all faults at all points; otherwise it is a death at each of them and
+//		an error at some.
 //	usage TOOL
 //		Prints -h of the tool and of each verb below it.
 //

@@ -3,6 +3,7 @@
 # in sums/vN that of its bands.
 
 export AGENTFS_STORE=myapp
+FAULT=${FAULT-} STEP=${STEP-} STATUS=${STATUS-} SAID=${SAID:-/dev/null}
 dir=$HOME/.agentfs/stores/myapp
 
 # A script has ended when what it left in the background has: a step there is
@@ -15,8 +16,45 @@ ended() {
 }
 
 fail() {
-	echo "after death at $STEP: $*" >&2
+	echo "after $FAULT at $STEP, status $STATUS: $*" >&2
 	exit 1
+}
+
+# What CHECK has to hold OP to: with status 0 it has done it, whatever failed in it.
+# Else, unless it was killed and could not speak, it has changed nothing or says what.
+did() { test "$STATUS" = 0; }
+failed() { test "$STATUS" != 0 && test "$FAULT" != kill; }
+says() { grep -q -e "$1" "$SAID"; }
+
+# first runs the first command that comes after OP. What nobody was killed in needs no
+# repair, unless OP has said that something is left to do.
+first() {
+	"$@" 2>first || fail "$*: $(cat first)"
+	test "$FAULT" = kill || ! grep -q repaired first || says 'next command\|next init' || fail "unexpected: $(cat first)"
+}
+
+# before notes what there is; new tells which checkpoints have come since.
+before() { unharmed versions >before; }
+new() { versions | grep -vxFf before || true; }
+
+# made: there is one checkpoint more, with the tree of hash; or none, or one that OP names.
+made() {
+	new >new
+	if did; then
+		test "$(wc -l <new)" = 1 || fail "made was $(cat new)"
+		aside "$(cat new)" | cmp -s - hash || fail "$(cat new) has another tree"
+	elif failed && test -s new; then
+		says "$(cat new)" || fail "$(cat new) was made, and nobody says so"
+	fi
+}
+
+# aside hashes a checkpoint's tree.
+aside() { bundlectl attach --bundle "$dir/myapp.sparsebundle" --checkpoint "$dir/checkpoints/$1" -- treehash '{}'; }
+
+# nothing: there is no store, as the file list has it, and nothing of one.
+nothing() {
+	test ! -e myapp && test ! -e "$dir" || fail "something is left"
+	jq -e 'length == 0' list >/dev/null || fail "it is in the list"
 }
 
 # start makes the store with a tree and two checkpoints.
@@ -42,7 +80,7 @@ edit() {
 # save makes a checkpoint and notes its hash.
 save() {
 	treehash myapp >hash
-	v=$(agentfs checkpoint create --json | jq -re .version)
+	v=$(first agentfs checkpoint create --json | jq -re .version)
 	test ! -e "hashes/$v" || fail "$v is used again"
 	cp hash "hashes/$v"
 	sum "$v" >"sums/$v"
@@ -55,6 +93,7 @@ unharmed() {
 	(
 		AGENTFS_CRASH_AT=
 		AGENTFS_CRASH_STEPS=
+		STEP='' FAULT='' STATUS='' SAID=/dev/null
 		"$@"
 	)
 }
