@@ -82,8 +82,9 @@
 // # Interruption and crashes
 //
 // One command at a time changes a store; others wait for it. A command that
-// fails or is interrupted leaves the store as it was. What a killed one leaves
-// behind is repaired by the next command that needs the store, which says so.
+// fails or is interrupted leaves the store as it was, or says what it has done. What
+// a killed one leaves behind is repaired by the next command that needs the store,
+// which says so.
 //
 // # Files
 //
