@@ -103,10 +103,13 @@ func (r recording) synced(args []string, input *bytes.Reader) []string {
 	for _, arg := range args[1:] {
 		dirs = append(dirs, r.relative(arg)...)
 	}
-	var cp record.Checkpoint
 	_, _ = input.Seek(0, io.SeekStart)
-	if rec, err := record.Read(input); err == nil && rec.Get("checkpoint", &cp) == nil {
-		dirs = append(dirs, r.relative(cp.Dir)...)
+	recs, _ := record.ReadAll(input)
+	for _, rec := range recs {
+		var cp record.Checkpoint
+		if rec.Get("checkpoint", &cp) == nil {
+			dirs = append(dirs, r.relative(cp.Dir)...)
+		}
 	}
 	return dirs
 }
