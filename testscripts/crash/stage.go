@@ -41,16 +41,10 @@ func stage(tool string, args []string) error {
 	}
 	defer unlock()
 	what := tool + " " + strings.Join(args, " ")
-	if tool == "bandclone" {
-		if err := r.mark(replay.Mark{What: what + " begins"}); err != nil {
-			return err
-		}
+	if err := r.mark(replay.Mark{What: what + " begins"}); err != nil {
+		return err
 	}
-	var out bytes.Buffer
-	cmd := exec.Command(filepath.Join(r.dir, "real", tool), args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &out, os.Stderr
-	cmd.ExtraFiles = inherited()
-	ran := cmd.Run()
+	out, ran := r.realTool(tool, args, input)
 	m := replay.Mark{What: what}
 	if ran == nil && tool == "bandclone" {
 		m.Synced = r.synced(args, input)
@@ -63,14 +57,24 @@ func stage(tool string, args []string) error {
 	if err := r.mark(m); err != nil {
 		return err
 	}
-	if _, err := out.WriteTo(os.Stdout); err != nil {
+	if _, err := os.Stdout.Write(out); err != nil {
 		return err
 	}
-	var exit *exec.ExitError
-	if errors.As(ran, &exit) {
-		return exited(exit.ExitCode())
-	}
 	return ran
+}
+
+// realTool runs the tool, and gives what it prints; it has said itself why it fails.
+func (r recording) realTool(tool string, args []string, input io.Reader) ([]byte, error) {
+	var out bytes.Buffer
+	cmd := exec.Command(filepath.Join(r.dir, "real", tool), args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &out, os.Stderr
+	cmd.ExtraFiles = inherited()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = exited(max(exit.ExitCode(), 1))
+	}
+	return out.Bytes(), err
 }
 
 // pipedInput reads what a stage before writes, to its end.
