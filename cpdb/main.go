@@ -23,6 +23,7 @@
 //	cpdb search --store NAME [--limit N] TEXT
 //	cpdb trace --store NAME [--at vN] -- PATH
 //	cpdb check [--store NAME]
+//	cpdb rebuild [--force]
 //
 // A verb that is not told what to work on by its flags and arguments reads one
 // record on standard input; every verb writes records on standard output.
@@ -86,7 +87,7 @@ func tree() *command.Verb {
 				changeTodo(a), changeAdd(a), changeList(a),
 			}},
 			history(a), search(a), trace(a),
-			check(a),
+			check(a), rebuild(a),
 		},
 	}
 }

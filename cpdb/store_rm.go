@@ -14,7 +14,7 @@ func storeRm(a *app) *command.Verb {
 		Name:  "rm",
 		Args:  "[NAME]",
 		Short: "remove the rows of a store and its checkpoints",
-		Long: `Removes no files.
+		Long: `Removes no files but store.json.
 
 in:  store, unless NAME is given
 out: store as it was`,

@@ -181,11 +181,15 @@ func (d *DB) Commit(ctx context.Context, at At, clone record.Clone) (c *record.C
 // SetPinned says of a ready checkpoint whether it may be pruned.
 func (d *DB) SetPinned(ctx context.Context, store, version string, pinned bool) error {
 	return d.update(ctx, pinSteps, func() error {
-		_, c, err := d.readyVersion(store, version)
+		s, c, err := d.readyVersion(store, version)
 		if err != nil {
 			return err
 		}
-		return d.exec("UPDATE checkpoints SET pinned = ? WHERE id = ?", pinned, c.ID)
+		c.Pinned = pinned
+		if err := d.exec("UPDATE checkpoints SET pinned = ? WHERE id = ?", c.Pinned, c.ID); err != nil {
+			return err
+		}
+		return d.noteCheckpoint(s, c)
 	})
 }
 

@@ -2,6 +2,7 @@ package db
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"agentfs.internal/tool/status"
@@ -27,6 +28,17 @@ func isBusyCode(err error) bool {
 	return c == codeBusy || c == codeProtocol
 }
 
+// damagedError says that the file is no database any more.
+type damagedError struct{ error }
+
+func (e damagedError) Unwrap() error { return e.error }
+
+// damaged makes such an error.
+func damaged(format string, args ...any) error {
+	e := &status.Error{Status: status.General, Err: damagedError{fmt.Errorf(format, args...)}}
+	return e.WithHint("agentfs doctor --repair")
+}
+
 // explain turns an error of SQLite into one that names the file and the cure.
 // Errors that are about stores and checkpoints pass unchanged.
 func explain(err error, path string) error {
@@ -40,9 +52,9 @@ func explain(err error, path string) error {
 	text, hint := "", ""
 	switch code(err) {
 	case codeNotADB:
-		text, hint = "is not a database", "bring back a copy of it, or move it away: mv "+path+" "+path+".bad"
+		return damaged("%s is not a database: %w", path, err)
 	case codeCorrupt:
-		text, hint = "is damaged", "keep a copy, then try: sqlite3 "+path+" .recover"
+		return damaged("%s is damaged: %w", path, err)
 	case codeFull:
 		text, hint = "cannot grow: no space left", "df "+filepath.Dir(path)
 	case codePerm, codeReadOnly, codeCantOpen:

@@ -52,11 +52,33 @@ func (d *DB) Abort(ctx context.Context, at At) (c *record.Checkpoint, err error)
 		}
 		if prune {
 			c.Status = record.CheckpointPruned
-			return d.prune(c)
+			err = d.prune(c)
+		} else {
+			err = d.erase(c)
 		}
-		return d.erase(c)
+		if err != nil {
+			return err
+		}
+		return d.noteForgotten(c)
 	})
 	return c, err
+}
+
+// noteForgotten sees to it that without the row, too, the version is not used again, and
+// the store's base is known: by the file that tells of the store, where no later
+// checkpoint tells.
+func (d *DB) noteForgotten(c *record.Checkpoint) error {
+	var later bool
+	err := d.queryRow(`SELECT EXISTS (SELECT 1 FROM checkpoints WHERE store_id = ? AND version > ? AND status = 'ready')`,
+		c.StoreID, c.Version).Scan(&later)
+	if err != nil {
+		return err
+	}
+	s, err := d.store(Ref{ID: c.StoreID})
+	if err != nil || later && s.Base > c.Version {
+		return err
+	}
+	return d.noteStore(s.ID)
 }
 
 // prune makes a checkpoint history. What it changed and nobody has looked at, or not

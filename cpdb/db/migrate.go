@@ -3,7 +3,10 @@ package db
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
+	"agentfs.internal/tool/record"
 	"agentfs.internal/tool/status"
 )
 
@@ -17,8 +20,7 @@ func (d *DB) upgrade(ctx context.Context) error {
 	case err != nil:
 		return err
 	case id != applicationID:
-		return status.Errorf(status.General, "%s is not a database of agentfs", d.path).
-			WithHint("bring back a copy of it, or move it away: mv %s %s.bad", d.path, d.path)
+		return damaged("%s is not a database of agentfs", d.path)
 	case version > len(migrations):
 		return status.Errorf(status.General, "%s has schema version %d, this cpdb knows %d", d.path, version, len(migrations)).
 			WithHint("use the newer cpdb, the one that made it")
@@ -30,7 +32,46 @@ func (d *DB) upgrade(ctx context.Context) error {
 	if version == len(migrations) {
 		return nil
 	}
-	return d.migrate(ctx, migrations)
+	if err := d.migrate(ctx, migrations); err != nil {
+		return err
+	}
+	return d.noteAll(ctx)
+}
+
+// noteAll tells of what was there before anything told of it.
+func (d *DB) noteAll(ctx context.Context) error {
+	return d.update(ctx, migrateSteps, func() error {
+		stores, err := d.stores("")
+		if err != nil {
+			return err
+		}
+		for _, s := range stores {
+			if err := d.noteNew(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// noteNew tells of a store and of those of its checkpoints that nothing tells of yet.
+func (d *DB) noteNew(s *record.Store) error {
+	if err := d.noteStore(s.ID); err != nil {
+		return err
+	}
+	list, err := d.checkpoints("WHERE store_id = ? AND status = 'ready'", s.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if _, err := os.Lstat(filepath.Join(c.Dir, record.CheckpointFile)); err == nil {
+			continue
+		}
+		if err := d.noteCheckpoint(s, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *DB) header(ctx context.Context) (id, version int, mode string, err error) {

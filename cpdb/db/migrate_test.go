@@ -114,6 +114,22 @@ func checkFixtureHistory(t *testing.T, d *DB, version int) {
 	}
 }
 
+// What an older version has left is told of beside it from then on.
+func TestUpgradeTells(t *testing.T) {
+	home := fixture(t, 3)
+	if err := os.MkdirAll(filepath.Join(home, "stores", "myapp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	open(t, home)
+	rec, err := readNote(storeFile(home, "myapp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := storeIn(rec, "myapp"); err != nil || s.NextVersion != 5 || s.Base != 3 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // Of many that meet an old file each migration runs once.
 func TestMigrateAtOnce(t *testing.T) {
 	home := fixture(t, 1)

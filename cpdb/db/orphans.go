@@ -52,6 +52,7 @@ func orphanStores(home string, stores []*record.Store) []Problem {
 	root := filepath.Join(home, "stores")
 	known := map[string]bool{}
 	for _, s := range stores {
+		known[s.Name] = true // which tells of it, wherever the bundle lies
 		if rel, err := filepath.Rel(root, s.BundlePath); err == nil {
 			top, _, _ := strings.Cut(rel, string(filepath.Separator))
 			known[top] = true

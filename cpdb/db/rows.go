@@ -41,6 +41,15 @@ func scanStore(r row) (*record.Store, error) {
 	return &s, nil
 }
 
+// micro is what such a column holds.
+func micro(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	us := t.UnixMicro()
+	return &us
+}
+
 // maybe gives the time of a column that may be empty.
 func maybe(us sql.NullInt64) *time.Time {
 	if !us.Valid {

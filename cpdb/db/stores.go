@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -52,11 +54,18 @@ func (d *DB) Add(ctx context.Context, s record.Store) (*record.Store, error) {
 		if err != nil {
 			return err
 		}
-		return d.exec(`INSERT INTO stores (id, name, status, bundle_path, mount_path, size_bytes, created_at, next_version, forked_from, base_id)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			s.ID, s.Name, s.Status, s.BundlePath, s.MountPath, s.SizeBytes, s.CreatedAt.UnixMicro(), s.NextVersion, s.ForkedFrom, base)
+		if err := d.insertStore(&s, base); err != nil {
+			return err
+		}
+		return d.noteStore(s.ID)
 	})
 	return &s, err
+}
+
+func (d *DB) insertStore(s *record.Store, base int64) error {
+	return d.exec(`INSERT INTO stores (id, name, status, bundle_path, mount_path, size_bytes, created_at, mounted_at, next_version, forked_from, base_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.Name, s.Status, s.BundlePath, s.MountPath, s.SizeBytes, s.CreatedAt.UnixMicro(), micro(s.MountedAt), s.NextVersion, s.ForkedFrom, base)
 }
 
 // origin finds the row of "myapp v3", 0 where there is none.
@@ -154,13 +163,12 @@ func (d *DB) Set(ctx context.Context, ref Ref, c Change) (s *record.Store, err e
 		if err := d.setBase(s, c.Base); err != nil {
 			return err
 		}
-		var mounted *int64
-		if s.MountedAt != nil {
-			us := s.MountedAt.UnixMicro()
-			mounted = &us
+		err := d.exec("UPDATE stores SET mount_path = ?, status = ?, size_bytes = ?, mounted_at = ? WHERE id = ?",
+			s.MountPath, s.Status, s.SizeBytes, micro(s.MountedAt), s.ID)
+		if err != nil {
+			return err
 		}
-		return d.exec("UPDATE stores SET mount_path = ?, status = ?, size_bytes = ?, mounted_at = ? WHERE id = ?",
-			s.MountPath, s.Status, s.SizeBytes, mounted, s.ID)
+		return d.noteStore(s.ID)
 	})
 	return s, err
 }
@@ -207,11 +215,14 @@ func ValidStatus(s string) error {
 	return status.Errorf(status.Usage, "bad status %q: want one of %s", s, strings.Join(StoreStates, ", "))
 }
 
-// Remove removes a store's row and those of its checkpoints, and gives the
-// store as it was.
+// Remove removes a store's row and those of its checkpoints, with the file that tells of
+// it, and gives the store as it was.
 func (d *DB) Remove(ctx context.Context, ref Ref) (s *record.Store, err error) {
 	err = d.update(ctx, rmSteps, func() error {
 		if s, err = d.store(ref); err != nil {
+			return err
+		}
+		if err := os.Remove(storeFile(d.home, s.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return d.exec("DELETE FROM stores WHERE id = ?", s.ID) // its checkpoints go with it

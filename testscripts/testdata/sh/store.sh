@@ -131,7 +131,7 @@ whole() {
 	flock "$dir" true
 	cpdb check >problems || fail "cpdb check: $(cat problems)"
 	test "$(cpdb checkpoint list --store myapp --all | jq -r .checkpoint.status | grep -v pruned | sort -u)" = ready || fail "half a checkpoint in the database"
-	test "$(cd "$dir" && echo *)" = "checkpoints myapp.sparsebundle" || fail "$(ls "$dir")"
+	test "$(cd "$dir" && echo *)" = "checkpoints myapp.sparsebundle store.json" || fail "$(ls "$dir")"
 	test "$(cd "$dir/myapp.sparsebundle" && echo *)" = "Info.bckup Info.plist bands token" || fail "$(ls "$dir"/*.sparsebundle)"
 	{
 		versions
