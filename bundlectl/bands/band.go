@@ -22,7 +22,6 @@ type band struct {
 	cached int  // the same file without O_DIRECT, for reads; -1: not open
 	absent bool // known to be missing on disk
 	used   atomic.Bool
-	dirty  atomic.Bool // written since the last flush took it
 
 	settled atomic.Bool // see settle
 }
@@ -271,7 +270,7 @@ func (im *Image) remove(b *band) error {
 		return &os.PathError{Op: "remove band", Path: b.name(), Err: err}
 	}
 	im.dirDirty.Store(true)
-	b.dirty.Store(false)
+	im.mark(b).Store(clean)
 	b.close() // its place in the ring goes to the next band that needs one
 	b.absent = true
 	return nil

@@ -42,8 +42,8 @@ func (c *clock) add(im *Image, b *band) {
 	c.ring = append(c.ring, b)
 }
 
-// evict closes a band that nobody uses. One that is dirty is synced first: its
-// descriptor is what reports a failed write-back.
+// evict closes a band that nobody uses. One that is not on the disk is synced first:
+// its descriptor is what reports a failed write-back.
 func (c *clock) evict(im *Image, b *band) bool {
 	if b.used.Swap(false) || !b.mu.TryLock() {
 		return false
@@ -52,11 +52,11 @@ func (c *clock) evict(im *Image, b *band) bool {
 	if b.fd < 0 {
 		return true
 	}
-	if b.dirty.Load() {
+	if im.mark(b).Load() != clean {
 		if unix.Fdatasync(b.fd) != nil {
 			return false
 		}
-		b.dirty.Store(false)
+		im.mark(b).Store(clean)
 	}
 	b.close()
 	return true

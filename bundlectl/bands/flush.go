@@ -16,7 +16,7 @@ const flushers = 16
 // touch notes that the band must be synced by the next flush. Called with b.mu
 // held, after the write and before it is acknowledged.
 func (im *Image) touch(b *band) {
-	if b.dirty.Swap(true) {
+	if im.mark(b).Swap(written) == written {
 		return
 	}
 	im.dirtyMu.Lock()
@@ -49,10 +49,13 @@ func (im *Image) Flush() error {
 		}
 		return err
 	}
+	for _, b := range list {
+		im.mark(b).CompareAndSwap(syncing, clean) // not if it was written meanwhile
+	}
 	return im.recorder.flushEnd()
 }
 
-// needSync marks the bands as clean and leaves out the settled ones but for one:
+// needSync marks the bands as being synced and leaves out the settled ones but for one:
 // syncing any file makes the host empty the disk's cache, and that is all that a
 // settled band needs.
 func (im *Image) needSync(list []*band) []*band {
@@ -60,7 +63,7 @@ func (im *Image) needSync(list []*band) []*band {
 	var settled *band
 	for _, b := range list {
 		switch {
-		case !b.dirty.Swap(false): // removed since, or closed, and synced then
+		case !im.mark(b).CompareAndSwap(written, syncing): // removed since, or closed, and synced then
 		case b.settled.Load():
 			settled = b
 		default:

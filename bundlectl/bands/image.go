@@ -58,6 +58,7 @@ type Image struct {
 	dirtyMu  sync.Mutex
 	dirty    []*band
 	dirDirty atomic.Bool
+	marks    *marks
 
 	recorder *Recorder // nil: nobody wants to know
 
@@ -79,6 +80,9 @@ func Open(bundle string, size, bandSize int64, direct bool) (*Image, error) {
 	}
 	if im.dir, err = openDir(filepath.Join(bundle, "bands")); err != nil {
 		unix.Close(im.bundle)
+		return nil, err
+	}
+	if im.marks, err = openMarks(-1, int64(len(im.table))); err != nil {
 		return nil, err
 	}
 	if err := im.sweep(bundle); err != nil {
@@ -158,6 +162,9 @@ func (im *Image) Resize(size int64) error {
 		return fmt.Errorf("image cannot shrink from %d to %d bytes", im.size.Load(), size)
 	}
 	table := make([]atomic.Pointer[band], (size+im.BandSize-1)/im.BandSize)
+	if len(table) > len(im.marks.words) {
+		return fmt.Errorf("more than %d bands: detach it first", len(im.marks.words))
+	}
 	for i := range im.table {
 		table[i].Store(im.table[i].Load())
 	}
@@ -273,5 +280,6 @@ func (im *Image) Close() error {
 	}
 	unix.Close(im.dir)
 	unix.Close(im.bundle)
+	im.marks.close()
 	return err
 }
