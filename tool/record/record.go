@@ -152,6 +152,10 @@ type Image struct {
 	Device     string `json:"device,omitempty"`     // /dev/loop3, /dev/disk5s1; only while attached
 	MountPath  string `json:"mount_path,omitempty"` // only while mounted
 	ServerPID  int    `json:"server_pid,omitempty"` // Linux: the band server
+
+	StandbyPID       int       `json:"standby_pid,omitempty"`       // Linux: the process that takes the server's place if that dies
+	ServerReplaced   int       `json:"server_replaced,omitempty"`   // Linux: how often that has happened since the attach
+	ServerReplacedAt time.Time `json:"server_replaced_at,omitzero"` // Linux: the last time
 }
 
 // Change is one path that differs between two directory trees, A before and B
