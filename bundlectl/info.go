@@ -30,8 +30,9 @@ func infoVerb() *command.Verb {
 		}
 		for _, att := range list {
 			if sameFile(att.BundlePath, in.bundle) {
-				img.Attached, img.Device, img.MountPath = att.Attached, att.Device, att.MountPath
-				img.ServerPID = att.ServerPID
+				att.BundlePath, att.SizeBytes, att.BandSize = img.BundlePath, img.SizeBytes, img.BandSize
+				att.Bands, att.Bytes = img.Bands, img.Bytes
+				img = &att
 			}
 		}
 		return img, nil

@@ -129,7 +129,7 @@ func (a *attachment) ending() bool {
 		return true
 	}
 	defer c.close()
-	return c.waitEnd(endTime) == nil
+	return c.waitEnd(a.id, endTime) == nil
 }
 
 // checkMountpoint makes sure that mount is an empty directory of its own, and

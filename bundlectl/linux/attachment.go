@@ -46,6 +46,7 @@ type attachment struct {
 	device string   // /dev/loop3; "" if it has none (yet, or any more)
 	mounts []string // where the device is mounted in this namespace
 	pid    int      // of the band server; 0 if it is dead
+	server serve.Reply
 }
 
 // find gives the bundle's attachment, errNotAttached if there is none. A living
@@ -58,7 +59,7 @@ func find(path string) (*attachment, error) {
 	}
 	a := &attachment{bundle: path, id: id}
 	if reply, err := ask(id, serve.Request{Op: "info"}); err == nil {
-		a.pid, a.device = reply.PID, reply.Device
+		a.pid, a.device, a.server = reply.PID, reply.Device, *reply
 	}
 	devices := []string{a.device}
 	if a.device == "" {
@@ -129,6 +130,7 @@ func mountsOf(device string) ([]string, error) {
 func (a *attachment) fill(img *record.Image) {
 	img.Attached = a.pid != 0
 	img.Device, img.ServerPID = a.device, a.pid
+	img.StandbyPID, img.ServerReplaced, img.ServerReplacedAt = a.server.StandbyPID, a.server.Replaced, a.server.ReplacedAt
 	if len(a.mounts) > 0 {
 		img.MountPath = a.mounts[0]
 	}

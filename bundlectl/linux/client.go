@@ -10,6 +10,8 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"agentfs.internal/bundlectl/serve"
 )
 
@@ -50,21 +52,52 @@ func (c *client) ask(req serve.Request) (*serve.Reply, error) {
 
 func (c *client) close() { _ = c.conn.Close() }
 
-// waitEnd waits until the server has ended, which closes the connection.
-func (c *client) waitEnd(d time.Duration) error {
-	if err := c.conn.SetDeadline(time.Now().Add(d)); err != nil {
+// waitEnd waits until the server has ended, which closes the connection. One that was
+// killed while it ended may have been replaced by another: that is waited for too.
+func (c *client) waitEnd(id string, d time.Duration) error {
+	reply, err := c.ask(serve.Request{Op: "info"})
+	if err != nil && !broken(err) {
 		return err
 	}
-	_, err := io.Copy(io.Discard, c.conn)
-	return err
+	end := time.Now().Add(d)
+	for {
+		if err := c.conn.SetDeadline(end); err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, c.conn); err != nil && !broken(err) {
+			return err
+		}
+		next, err := ask(id, serve.Request{Op: "info"})
+		if err != nil || reply != nil && next.Origin != reply.Origin {
+			return nil // nobody, or of another attach
+		}
+		c.close()
+		heir, err := dial(id)
+		if err != nil {
+			return nil
+		}
+		c.conn, c.dec = heir.conn, heir.dec
+	}
 }
 
-// ask connects for one question.
-func ask(id string, req serve.Request) (*serve.Reply, error) {
-	c, err := dial(id)
-	if err != nil {
-		return nil, err
+// ask connects for one question. One that a server has taken to its death is asked
+// again: where another one takes its place, that will answer.
+func ask(id string, req serve.Request) (reply *serve.Reply, err error) {
+	for range 3 {
+		c, e := dial(id)
+		if e != nil {
+			return nil, errors.Join(err, e)
+		}
+		reply, err = c.ask(req)
+		c.close()
+		if !broken(err) {
+			break
+		}
 	}
-	defer c.close()
-	return c.ask(req)
+	return reply, err
+}
+
+// broken tells whether the server has died before it could answer.
+func broken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
 }

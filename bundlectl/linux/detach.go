@@ -69,7 +69,7 @@ func (a *attachment) unmount() error {
 
 // awaitEnd waits until the server has ended.
 func (a *attachment) awaitEnd(c *client) error {
-	if err := c.waitEnd(endTime); err != nil {
+	if err := c.waitEnd(a.id, endTime); err != nil {
 		return a.stillUsed(err)
 	}
 	return nil

@@ -32,24 +32,43 @@ func (Engine) Quiesce(_ context.Context, path string, run func() error) error {
 	if err := quiesceSynced.Reach(); err != nil {
 		return wrap("quiesce", path, err)
 	}
-	c, err := dial(a.id)
+	c, err := closeGate(a.id)
 	if err != nil {
 		return wrap("quiesce", path, err)
 	}
 	defer c.close()
-	if _, err := c.ask(serve.Request{Op: "close-gate"}); err != nil {
-		return wrap("quiesce", path, err)
-	}
 	if err := quiesceClosed.Reach(); err != nil {
 		return wrap("quiesce", path, err)
 	}
 	if err := run(); err != nil {
 		return err
 	}
-	if _, err := c.ask(serve.Request{Op: "open-gate"}); err != nil {
+	_, err = c.ask(serve.Request{Op: "open-gate"})
+	if broken(err) { // whoever took its place lets writes through
+		err = status.Errorf(status.General, "the band server has died meanwhile").WithHint("try it again")
+	}
+	if err != nil {
 		return wrap("quiesce", path, err)
 	}
 	return nil
+}
+
+// closeGate gives the connection that holds the gate closed. A server that dies at it
+// may be replaced: that one has the gate open, and is asked again.
+func closeGate(id string) (c *client, err error) {
+	for range 3 {
+		if c, err = dial(id); err != nil {
+			return nil, err
+		}
+		if _, err = c.ask(serve.Request{Op: "close-gate"}); err == nil {
+			return c, nil
+		}
+		c.close()
+		if !broken(err) {
+			break
+		}
+	}
+	return nil, err
 }
 
 // synced gives the attachment of a bundle whose bands hold all that was written to

@@ -7,6 +7,10 @@ import (
 	"agentfs.internal/bundlectl/serve"
 )
 
+// Standby waits for the death of the band server that has started it, to serve in its
+// place.
+func Standby() error { return serve.Standby() }
+
 // The descriptors that a server is started with, see startServer.
 const (
 	fuseFD  = 3

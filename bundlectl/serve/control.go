@@ -11,8 +11,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"agentfs.internal/bundlectl/bands"
 )
 
 // The control socket speaks JSON, one object a line. A connection that closes
@@ -37,16 +35,16 @@ type Reply struct {
 	Direct     bool   `json:"direct"`           // bands bypass the host's page cache
 	Device     string `json:"device,omitempty"` // what mounted has told
 	Mount      string `json:"mount,omitempty"`  // what mounted has told
+
+	Origin     int       `json:"origin"`                // pid of the first server; others may have taken its place
+	StandbyPID int       `json:"standby_pid,omitempty"` // of the process that would take this one's place
+	Replaced   int       `json:"replaced,omitempty"`    // how many servers have died
+	ReplacedAt time.Time `json:"replaced_at,omitzero"`  // when the last one did
 }
 
 type control struct {
-	bundle string
-	image  *bands.Image
-	leave  func() error // see server.handOver
-	gate   sync.Mutex   // one closer at a time
-
-	mu            sync.Mutex
-	device, mount string // what mounted has told
+	*server
+	gate sync.Mutex // one closer at a time
 }
 
 // listen serves the control socket at path until l is closed.
@@ -60,11 +58,11 @@ func (c *control) listen(l net.Listener) {
 			time.Sleep(10 * time.Millisecond) // no descriptors left, say: try again
 			continue
 		}
-		go c.serve(conn)
+		go c.talk(conn)
 	}
 }
 
-func (c *control) serve(conn net.Conn) {
+func (c *control) talk(conn net.Conn) {
 	defer conn.Close()
 	h := &hold{control: c}
 	defer h.open()
@@ -91,7 +89,11 @@ func (c *control) serve(conn net.Conn) {
 func (c *control) reply() Reply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return Reply{PID: os.Getpid(), BundlePath: c.bundle, Direct: c.image.Direct(), Device: c.device, Mount: c.mount}
+	st := &c.state
+	return Reply{
+		PID: os.Getpid(), BundlePath: st.Bundle, Direct: c.live.Direct(), Device: st.Device, Mount: st.Mount,
+		Origin: st.Origin, StandbyPID: c.standby.pid, Replaced: st.Replaced, ReplacedAt: st.ReplacedAt,
+	}
 }
 
 func (c *control) do(req Request, h *hold) error {
@@ -99,9 +101,8 @@ func (c *control) do(req Request, h *hold) error {
 	case "info":
 		return nil
 	case "mounted":
-		c.mu.Lock()
-		c.device, c.mount = req.Device, req.Mount
-		c.mu.Unlock()
+		c.change(func(st *state) { st.Device, st.Mount = req.Device, req.Mount })
+		go c.standBy() // who attaches need not wait for it
 		return nil
 	case "close-gate":
 		return h.close(time.Duration(req.HoldMS) * time.Millisecond)
@@ -111,12 +112,17 @@ func (c *control) do(req Request, h *hold) error {
 		}
 		return nil
 	case "discard-only":
-		c.image.SetDiscardOnly(req.Discard)
+		c.live.SetDiscardOnly(req.Discard)
+		c.change(func(st *state) { st.DiscardOnly = req.Discard })
 		return nil
 	case "resize":
-		return c.image.Resize(req.Size)
+		if err := c.live.Resize(req.Size); err != nil {
+			return err
+		}
+		c.change(func(st *state) { st.Size = req.Size })
+		return nil
 	case "hand-over":
-		return c.leave()
+		return c.handOver()
 	}
 	return fmt.Errorf("unknown op %q", req.Op)
 }
@@ -139,7 +145,7 @@ func (h *hold) close(d time.Duration) error {
 		return errors.New("the gate is closed already")
 	}
 	h.gate.Lock()
-	h.image.CloseGate()
+	h.live.CloseGate()
 	h.closed = true
 	h.timer = time.AfterFunc(d, func() { h.open() })
 	return nil
@@ -154,7 +160,7 @@ func (h *hold) open() bool {
 	}
 	h.closed = false
 	h.timer.Stop()
-	h.image.OpenGate()
+	h.live.OpenGate()
 	h.gate.Unlock()
 	return true
 }

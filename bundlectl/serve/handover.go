@@ -23,6 +23,7 @@ func (s *server) handOver() error {
 	if err := s.live.Retire(); err != nil {
 		return err
 	}
+	s.endStandby() // it has lock and socket too, and nobody would miss this server
 	s.socket.Close()
 	log := filepath.Base(s.cfg.Log)
 	err := errors.Join(s.run.Remove(filepath.Base(s.cfg.Socket)), s.run.Rename(log, oldLog(log)))

@@ -21,12 +21,16 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"unsafe"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
 	"agentfs.internal/bundlectl/bands"
+	"agentfs.internal/tool/fault"
 )
+
+var serveFlushed = fault.Define("bundlectl.serve.flushed")
 
 // MaxRequest is the size in bytes of the largest read and write.
 const MaxRequest = 1 << 20
@@ -94,6 +98,16 @@ type server struct {
 
 	names      sync.Mutex // guards the files' names
 	handedOver bool       // they are another server's
+
+	// What a standby is given beside the lock: descriptors of /dev/fuse, of the socket,
+	// of the directory of socket and log, and of the marks of bands.
+	dev, socketFD, runFD, marksFD int
+	standingBy                    sync.Once
+
+	mu      sync.Mutex // guards what follows
+	state   state
+	standby standby
+	ending  bool // no standby is wanted any more
 }
 
 func start(cfg Config) (*server, error) {
@@ -120,16 +134,19 @@ func (s *server) openImage() (err error) {
 		return err
 	}
 	s.live, err = bands.Open(s.cfg.Bundle, s.cfg.Size, s.cfg.BandSize, s.cfg.Direct)
-	s.image = s.live
-	if err == nil && s.cfg.Record != "" {
-		err = s.live.Record(s.cfg.Record, s.cfg.Bundle)
+	if err != nil {
+		return err
 	}
-	return err
+	s.image, s.marksFD = s.live, s.live.Marks()
+	if s.cfg.Record != "" {
+		return s.live.Record(s.cfg.Record, s.cfg.Bundle)
+	}
+	return nil
 }
 
 // answer answers on the control socket.
 func (s *server) answer() error {
-	go (&control{bundle: s.cfg.Bundle, image: s.live, leave: s.handOver}).listen(s.socket)
+	go (&control{server: s}).listen(s.socket)
 	return nil
 }
 
@@ -141,6 +158,21 @@ func (s *server) openCheckpoint() (err error) {
 
 // connect takes the FUSE connection over; the kernel's first request is answered.
 func (s *server) connect() (err error) {
+	if s.dev, err = unix.FcntlInt(uintptr(s.cfg.FuseFD), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+		return os.NewSyscallError("dup", err)
+	}
+	if err := s.newFUSE(); err != nil {
+		return err
+	}
+	first := s.fuse.KernelSettings()
+	s.state = state{
+		Config: s.cfg, Origin: os.Getpid(),
+		Init: unsafe.Slice((*byte)(unsafe.Pointer(first)), unsafe.Sizeof(*first)),
+	}
+	return nil
+}
+
+func (s *server) newFUSE() (err error) {
 	fs := &imageFS{RawFileSystem: fuse.NewDefaultRawFileSystem(), name: s.cfg.Name, image: s.image, log: s.log}
 	s.fuse, err = fuse.NewServer(fs, fmt.Sprintf("/dev/fd/%d", s.cfg.FuseFD), &fuse.MountOptions{
 		MaxWrite:                MaxRequest,
@@ -152,25 +184,40 @@ func (s *server) connect() (err error) {
 		ExplicitDataCacheControl: true,
 		DisableSplice:            true, // a pipe a request, and the largest requests do not fit
 		ExtraCapabilities:        fuse.CAP_ASYNC_DIO,
-		Logger:                   s.log,
+		Logger:                   log.New(connected{s}, "", logFlags),
 	})
 	return err
 }
 
+// connected logs what the FUSE library says, but for what it says about a connection
+// that has ended: the kernel takes no answer then, and wants none.
+type connected struct{ *server }
+
+func (c connected) Write(p []byte) (int, error) {
+	poll := []unix.PollFd{{Fd: int32(c.dev)}}
+	if n, err := unix.Poll(poll, 0); err == nil && n == 1 && poll[0].Revents&unix.POLLERR != 0 {
+		return len(p), nil
+	}
+	return c.log.Writer().Write(p)
+}
+
+// serve serves until the mount ends. The standby stays until all is durable: a server
+// that is killed while it ends is replaced by one that ends as it should.
 func (s *server) serve() error {
 	s.fuse.Serve()
 	if s.live == nil {
 		return s.image.Close()
 	}
-	s.socket.Close()
-	err := s.image.Close()
+	err := errors.Join(s.image.Flush(), serveFlushed.Reach())
 	if err != nil {
 		s.log.Printf("closing: %v", err)
 	}
+	s.endStandby()
+	s.socket.Close()
 	return errors.Join(err, s.clean())
 }
 
-// clean removes the socket, and the log if nothing was said.
+// clean removes the socket, and the log if nothing was said that is worth keeping.
 func (s *server) clean() (err error) {
 	s.names.Lock()
 	defer s.names.Unlock()
@@ -179,7 +226,7 @@ func (s *server) clean() (err error) {
 		return s.run.Remove(oldLog(name))
 	}
 	err = s.run.Remove(filepath.Base(s.cfg.Socket))
-	if st, e := s.run.Stat(name); e == nil && st.Size() == 0 {
+	if st, e := s.run.Stat(name); e == nil && st.Size() == s.state.Notices {
 		err = errors.Join(err, s.run.Remove(name))
 	}
 	return err
@@ -213,9 +260,23 @@ func (s *server) listen() (err error) {
 	s.socket, err = net.ListenUnix("unix", &net.UnixAddr{Name: s.cfg.Socket, Net: "unix"})
 	if err == nil {
 		s.socket.SetUnlinkOnClose(false) // the path is not to be found any more then
+		s.socketFD, err = dupSocket(s.socket)
 	}
 	return err
 }
+
+// dupSocket gives another descriptor of a socket, which stays as it is. (With File it
+// would begin to block.)
+func dupSocket(l *net.UnixListener) (dup int, err error) {
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	e := raw.Control(func(fd uintptr) { dup, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
+	return dup, errors.Join(err, e)
+}
+
+const logFlags = log.LstdFlags | log.Lmicroseconds | log.LUTC
 
 func (s *server) openLog() error {
 	dir := filepath.Dir(s.cfg.Log)
@@ -234,8 +295,9 @@ func (s *server) openLog() error {
 	if err := unix.Dup3(int(f.Fd()), 2, 0); err != nil {
 		return err
 	}
-	s.log = log.New(f, "", log.LstdFlags|log.Lmicroseconds|log.LUTC)
-	return nil
+	s.log = log.New(f, "", logFlags)
+	s.runFD, err = unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return err
 }
 
 // leaveMounts lets go of all mounts but those of the directories that are open.
@@ -243,7 +305,9 @@ func (s *server) openLog() error {
 // mounts: they would keep other bundles mounted. In the namespace of whoever
 // attaches it could end up as the last process, a container's say, and then be
 // made to unmount what it serves itself, at its own end: it would wait for ever.
+// A standby, started later, finds the program in /proc.
 func leaveMounts() error {
+	_ = os.Chdir("/proc")
 	if err := unix.Unmount("/", unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("leave the mounts: %w", err)
 	}
