@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"agentfs.internal/tool/command"
@@ -24,6 +26,7 @@ type state struct {
 	Status      string  `json:"status"`
 	MountPath   string  `json:"mount_path"`
 	Mounted     bool    `json:"mounted"`
+	Server      *server `json:"server,omitempty"` // Linux, where there is something to say about it
 	SizeBytes   int64   `json:"size_bytes"`
 	BundlePath  string  `json:"bundle_path"`
 	Checkpoints int64   `json:"checkpoints"`
@@ -37,6 +40,42 @@ type latest struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
+// server is what has happened to the process that serves a mount.
+type server struct {
+	Dead       bool      `json:"dead"`                 // the mount is of no use any more
+	Replaced   int       `json:"replaced"`             // how often it has died since the store was opened
+	ReplacedAt time.Time `json:"replaced_at,omitzero"` // the last time
+}
+
+// aboutServer tells what has happened to the server of a store, nil for nothing.
+func aboutServer(st record.Store, im record.Image) *server {
+	switch {
+	case im.ServerReplaced > 0:
+		return &server{Replaced: im.ServerReplaced, ReplacedAt: im.ServerReplacedAt.UTC()}
+	case im.MountPath == "" && isMountpoint(st.MountPath):
+		return &server{Dead: true}
+	}
+	return nil
+}
+
+// isMountpoint tells whether a directory is the root, number 2, of another filesystem
+// than the one above it is on.
+func isMountpoint(dir string) bool {
+	var st, above syscall.Stat_t
+	return syscall.Lstat(dir, &st) == nil && syscall.Lstat(filepath.Dir(dir), &above) == nil && st.Dev != above.Dev && st.Ino == 2
+}
+
+// line is what status says about a server.
+func (s *server) line(name string) string {
+	switch {
+	case s.Dead:
+		return "Server:      dead; all that was synced comes back with: agentfs open " + name
+	case s.Replaced == 1:
+		return "Server:      replaced once, " + ago(s.ReplacedAt)
+	}
+	return fmt.Sprintf("Server:      replaced %d times, last %s", s.Replaced, ago(s.ReplacedAt))
+}
+
 func (a *app) status(ctx context.Context, _ command.IO, _ []string) error {
 	name, err := a.selected(ctx)
 	if err != nil {
@@ -46,15 +85,17 @@ func (a *app) status(ctx context.Context, _ command.IO, _ []string) error {
 	if err != nil {
 		return err
 	}
-	var yes bool
+	var images map[string]record.Image
 	var newest []record.Checkpoint
 	err = both(
-		func() (err error) { yes, err = a.isMounted(ctx, st); return err },
+		func() (err error) { images, err = a.attached(ctx); return err },
 		func() (err error) { newest, err = a.history(ctx, name, 1); return err })
 	if err != nil {
 		return err
 	}
-	doc := state{Store: st.Name, Status: st.Status, MountPath: st.MountPath, Mounted: yes,
+	im := images[st.BundlePath]
+	yes := im.MountPath != ""
+	doc := state{Server: aboutServer(st, im), Store: st.Name, Status: st.Status, MountPath: st.MountPath, Mounted: yes,
 		SizeBytes: st.SizeBytes, BundlePath: st.BundlePath, Checkpoints: st.Checkpoints, ForkedFrom: st.ForkedFrom}
 	last := "none"
 	for _, cp := range newest {
@@ -67,6 +108,9 @@ func (a *app) status(ctx context.Context, _ command.IO, _ []string) error {
 		"Mounted:     " + yesNo(yes),
 		"Checkpoints: " + strconv.FormatInt(st.Checkpoints, 10),
 		"Latest:      " + last,
+	}
+	if doc.Server != nil {
+		lines = append(lines, doc.Server.line(visible(st.Name)))
 	}
 	if st.ForkedFrom != "" {
 		lines = append(lines, "Forked from: "+visible(st.ForkedFrom))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/record"
@@ -72,6 +73,13 @@ func (a *app) attached(ctx context.Context) (map[string]record.Image, error) {
 func (a *app) isMounted(ctx context.Context, st record.Store) (bool, error) {
 	images, err := a.attached(ctx)
 	return images[st.BundlePath].MountPath != "", err
+}
+
+// replaced tells whether the store's band server has died and been replaced since
+// began. A checkpoint that was being made then has failed, and another may not.
+func (a *app) replaced(ctx context.Context, st record.Store, began time.Time) bool {
+	images, err := a.attached(ctx)
+	return err == nil && !images[st.BundlePath].ServerReplacedAt.Before(began)
 }
 
 // notMounted says what is behind err where that is a store that is not mounted.
