@@ -11,7 +11,7 @@ import (
 )
 
 func detachVerb() *command.Verb {
-	var handover bool
+	var handover, force bool
 	v := imageVerb(command.Verb{
 		Name:  "detach",
 		Short: "unmount a bundle's filesystem",
@@ -23,14 +23,21 @@ files, a tenth of a second for some ten thousand: every byte is in the bands and
 nothing of the old mount can write them, so that they may be replaced, and the bundle
 attached again at once.
 
+With --force it is for a mount that hangs: it asks nobody, who reads or writes there
+gets an error at once, and what was not synced is lost.
+
 In: "store" (bundle_path). Out: "image".`,
 		Flags: func(fs *flag.FlagSet) {
+			fs.BoolVar(&force, "force", false, "end a mount that hangs, with errors for whoever uses it")
 			fs.BoolVar(&handover, "handover", false, "leave the clearing away to a process that nobody waits for")
 		},
 	}, func(ctx context.Context, e engine.Engine, in *input) (*record.Image, error) {
 		path, err := attachedAt(ctx, e, in.bundle)
 		if err != nil {
 			return nil, err
+		}
+		if force {
+			return e.DetachForce(ctx, path)
 		}
 		if handover {
 			return e.Handover(ctx, path)

@@ -75,6 +75,10 @@ type Engine interface {
 	// mount then stays as it was. A bundle that is not attached is an error.
 	Detach(ctx context.Context, bundle string) (*record.Image, error)
 
+	// DetachForce ends a mount that hangs or is busy: who reads or writes gets errors,
+	// and what was not synced is lost.
+	DetachForce(ctx context.Context, bundle string) (*record.Image, error)
+
 	// Handover is Detach for whoever is about to replace the bands and attach again:
 	// it need not wait until the system has cleared away all that it knew of the
 	// filesystem. What is left of it can no longer write.

@@ -12,12 +12,21 @@ import (
 // Detach unmounts the bundle's volume and lets go of the bundle. The mountpoint
 // will do for its name.
 func (Engine) Detach(ctx context.Context, path string) (*record.Image, error) {
+	return detachPath(ctx, path)
+}
+
+// DetachForce unmounts the volume though it is in use.
+func (Engine) DetachForce(ctx context.Context, path string) (*record.Image, error) {
+	return detachPath(ctx, path, "-force")
+}
+
+func detachPath(ctx context.Context, path string, how ...string) (*record.Image, error) {
 	d, err := find(ctx, path)
 	if err == nil && d == nil {
 		err = errors.New("not attached")
 	}
 	if err == nil {
-		err = detach(ctx, d)
+		err = detach(ctx, d, how...)
 	}
 	if err != nil {
 		return nil, wrap(status.Mount, "detach", path, err)
@@ -40,12 +49,12 @@ func (e Engine) Handover(ctx context.Context, path string) (*record.Image, error
 // detach ejects a disk. What counts in the end is whether it is gone: a try that
 // unmounts the volume and then finds the disk busy makes the next one fail in
 // other words, and one that timed out may still succeed.
-func detach(ctx context.Context, d *disk) error {
+func detach(ctx context.Context, d *disk, how ...string) error {
 	device := d.device()
 	if device == "" {
 		return fmt.Errorf("%s info names no disk for it", program)
 	}
-	_, err := retry(ctx, "detach", device)
+	_, err := retry(ctx, append([]string{"detach", device}, how...)...)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

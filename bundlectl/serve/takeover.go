@@ -134,7 +134,11 @@ func (s *server) inheritImage() (err error) {
 	return takeOverOpened.Reach()
 }
 
+// inheritSocket listens itself too: the socket then tells whoever dials the new pid.
 func (s *server) inheritSocket() error {
+	if err := unix.Listen(socketFD, unix.SOMAXCONN); err != nil {
+		return os.NewSyscallError("listen", err)
+	}
 	l, err := net.FileListener(os.NewFile(socketFD, "socket"))
 	if err != nil {
 		return err
