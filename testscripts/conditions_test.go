@@ -22,6 +22,8 @@ func condition(name string) (bool, error) {
 		missing = cannotMount()
 	case "xfs", "btrfs":
 		missing = cannotMake(name)
+	case "resend":
+		missing = cannotResend()
 	case "memcg":
 		missing = cannotLimitMemory()
 	default:
@@ -67,6 +69,16 @@ func cannotMake(fs string) string {
 	}
 	if err := exec.Command("modprobe", fs).Run(); err != nil {
 		return "the kernel has no " + fs
+	}
+	return ""
+}
+
+// cannotResend: a band server can be replaced from Linux 6.9 on.
+func cannotResend() string {
+	text, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	var major, minor int
+	if _, err := fmt.Sscanf(string(text), "%d.%d", &major, &minor); err != nil || major < 6 || major == 6 && minor < 9 {
+		return "Linux " + strings.TrimSpace(string(text))
 	}
 	return ""
 }

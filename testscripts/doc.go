@@ -33,6 +33,7 @@
 //
 // $SH is testdata/sh, with what shell scripts share.
 //
-// The condition [mount] holds where bundles can be mounted, [xfs], [btrfs] and
-// [memcg] where these can be used. On CI all of them must hold.
+// The condition [mount] holds where bundles can be mounted, [resend] where a band server
+// that dies can be replaced, [xfs], [btrfs] and [memcg] where these can be used. On CI
+// all of them must hold.
 package testscripts

@@ -20,11 +20,13 @@ import (
 func takeDown(dir string) []string {
 	ids := bundleIDs(dir)
 	left := stay(dir, ids)
-	for _, pid := range serversOf(dir) {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
 	for _, mount := range mountsBelow(dir) {
 		_ = syscall.Unmount(mount, syscall.MNT_DETACH)
+	}
+	for range 50 { // one that dies is replaced by its standby, but not for ever
+		for _, pid := range serversOf(dir) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 	for _, id := range ids {
 		_ = os.Remove(runDir + id + ".sock")

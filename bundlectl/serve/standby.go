@@ -119,7 +119,7 @@ func (s *server) startStandby() bool {
 	})
 	if err != nil {
 		w.Close()
-		s.log.Printf("standby: %v", err)
+		s.notice("standby: %v", err)
 		return false
 	}
 	s.standby = standby{pid, w}
