@@ -108,6 +108,7 @@ var actions = []action{
 	{"fork", 1, (*worker).fork},
 	{"delete", 1, (*worker).delete},
 	{"prune", 1, (*worker).prune},
+	{"compact", 1, (*worker).compact},
 	{"close and open", 1, (*worker).reopen},
 }
 
@@ -236,10 +237,13 @@ func (w *worker) made(ctx context.Context, begun, at int64, version string, alon
 	return err
 }
 
+func (w *worker) bundle() string {
+	return filepath.Join(w.Home, "stores", first, first+".sparsebundle")
+}
+
 // hashAside hashes a checkpoint's tree.
 func (w *worker) hashAside(ctx context.Context, v int64) (string, error) {
-	store := filepath.Join(w.Home, "stores", first)
-	args := []string{"attach", "--bundle", filepath.Join(store, first+".sparsebundle"), "--checkpoint", filepath.Join(store, "checkpoints", name(v)), "--"}
+	args := []string{"attach", "--bundle", w.bundle(), "--checkpoint", filepath.Join(w.Home, "stores", first, "checkpoints", name(v)), "--"}
 	out, err := w.run(ctx, "bundlectl", append(append(args, w.Hasher...), "{}")...)
 	return strings.TrimSpace(out), err
 }
@@ -341,6 +345,12 @@ func (w *worker) prune(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// compact discards what the filesystem does not use, while others write.
+func (w *worker) compact(ctx context.Context) error {
+	_, err := w.run(ctx, "bundlectl", "compact", w.bundle())
+	return err
 }
 
 func (w *worker) reopen(ctx context.Context) error {
