@@ -72,7 +72,7 @@ func all(ctx context.Context, work string, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{work, "/run/agentfs"} {
+	for _, dir := range []string{work, runDir} {
 		if err := ownTmpfs(dir); err != nil {
 			return err
 		}

@@ -31,6 +31,9 @@ type crashState struct {
 	Env    []string // for the commands, on top of the workload's
 }
 
+// runDir is where band servers have their sockets.
+const runDir = "/run/agentfs"
+
 // patience is how long the check of one state may take.
 const patience = 5 * time.Minute
 
@@ -71,6 +74,9 @@ func checkState(ctx context.Context, arg string) error {
 	}
 	if err := unix.Mount(s.Dir, s.Root, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mount at %s: %w", s.Root, err)
+	}
+	if err := ownTmpfs(runDir); err != nil { // another state's server has a bundle at the same path
+		return err
 	}
 	before, underway := claims.At(list, s.Cut)
 	result := check.State(ctx, check.Input{
