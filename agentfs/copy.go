@@ -11,8 +11,9 @@ import (
 	"agentfs.internal/tool/size"
 )
 
-// copyIn copies what is in a directory into a new mount. Where that takes longer
-// than a second, people see that it goes on.
+// copyIn copies what is in a directory into a new mount, by descriptors: whoever puts
+// links in the way meanwhile cannot have anything copied that is not below it. Where
+// that takes longer than a second, people see that it goes on.
 func (a *app) copyIn(ctx context.Context, from, to string) error {
 	done := make(chan struct{})
 	gone := make(chan struct{})
@@ -20,7 +21,7 @@ func (a *app) copyIn(ctx context.Context, from, to string) error {
 		defer close(gone)
 		a.progress(to, done)
 	}()
-	err := a.run.Exec(ctx, nil, pipeline.Tool(copyCommand(from, to)...))
+	err := a.run.Exec(ctx, nil, pipeline.Tool("treediff", "apply", from, to))
 	close(done)
 	<-gone
 	return err

@@ -25,7 +25,7 @@ current directory where that is not set. A PATH (with a slash, or '.') is the
 mountpoint, and its last element the name. --mount says where in any case.
 
 --from DIR copies a directory in, as it is: modes, times, links, extended
-attributes, holes.`,
+attributes, holes. What is mounted in it is left out, and that is said.`,
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.size, "size", "", "the `SIZE` of the image, as in 50G (default 50G, or default_size of config.toml)")
 			fs.StringVar(&o.mount, "mount", "", "the `PATH` of the mountpoint")

@@ -22,10 +22,11 @@ var sources = map[string]string{"agentfs-hook": "hooks"}
 
 func TestMain(m *testing.M) {
 	testscript.Main(withTools{m}, map[string]func(){
-		"mktree":   mktreeMain,
-		"treehash": treehashMain,
-		"writer":   writerMain,
-		"bandread": bandreadMain,
+		"mktree":    mktreeMain,
+		"treehash":  treehashMain,
+		"writer":    writerMain,
+		"bandread":  bandreadMain,
+		"exchanger": exchangerMain,
 	})
 }
 
