@@ -108,6 +108,9 @@ func (a *app) prepare(p *plan) error {
 	if err := a.checkMountpoint(p); err != nil {
 		return err
 	}
+	if err := p.refuseForeign(); err != nil {
+		return err
+	}
 	return os.MkdirAll(filepath.Dir(p.bundle), 0o700)
 }
 

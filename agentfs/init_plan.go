@@ -116,6 +116,20 @@ func (a *app) checkMountpoint(p *plan) error {
 	return status.Errorf(status.Mount, "mountpoint %s is not empty", p.mount).WithHint("to bring its files in: %s", bringIn(p))
 }
 
+// refuseForeign refuses to make a store where there is one that the database does not
+// know: that of another home with the same base_path, or one whose database is lost.
+// What is made is removed where that fails, and this must not be.
+func (p *plan) refuseForeign() error {
+	dir := filepath.Dir(p.bundle)
+	for _, path := range []string{p.bundle, filepath.Join(dir, "checkpoints")} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return status.Errorf(status.General, "%s holds a store that is not in the database", visible(tilde(dir))).
+				WithHint("choose another name, or move it away")
+		}
+	}
+	return nil
+}
+
 // bringIn gives the commands that turn a directory of files into a store.
 func bringIn(p *plan) string {
 	old := p.mount + ".orig"
