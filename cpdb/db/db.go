@@ -89,6 +89,9 @@ func openFile(ctx context.Context, home, path string) (*DB, error) {
 		d.frozen = true
 		err = d.openAt(ctx, dsn(path, "ro")+"&immutable=1")
 	}
+	if err == nil {
+		err = d.settle(ctx)
+	}
 	if err != nil {
 		return nil, explain(err, path)
 	}

@@ -41,7 +41,7 @@ func ValidName(name string) error {
 // there is none, the bundle's path.
 func (d *DB) Add(ctx context.Context, s record.Store) (*record.Store, error) {
 	if s.BundlePath == "" {
-		s.BundlePath = filepath.Join(d.home, "stores", s.Name, s.Name+".sparsebundle")
+		s.BundlePath = d.usualBundle(s.Name)
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails
