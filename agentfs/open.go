@@ -83,9 +83,11 @@ func (a *app) opened(ctx context.Context, rec *record.Record, st record.Store) e
 // alreadyMounted says what is behind err where that is a store that is mounted
 // already.
 func (a *app) alreadyMounted(ctx context.Context, st record.Store, err error) error {
-	if yes, e := a.isMounted(ctx, st); !yes || e != nil {
+	images, lost := a.attached(ctx)
+	at := images[st.BundlePath].MountPath
+	if lost != nil || at == "" {
 		return err
 	}
-	return status.Errorf(status.Mount, "store %s is already mounted at %s", quoted(st.Name), visible(tilde(st.MountPath))).
+	return status.Errorf(status.Mount, "store %s is already mounted at %s", quoted(st.Name), visible(tilde(at))).
 		WithHint("agentfs close %s", st.Name)
 }
