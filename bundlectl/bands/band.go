@@ -142,39 +142,43 @@ func links(fd int, st *unix.Statx_t) error {
 	return unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_NLINK|unix.STATX_MODE, st)
 }
 
-// open opens the band, or finds that there is none. Called with b.mu held.
+// open opens the band for writing, or finds that there is none. Called with b.mu held.
 func (im *Image) open(b *band) error {
 	if b.fd >= 0 || b.absent {
 		return nil
 	}
-	fd, err := unix.Openat(im.dir, b.name(), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW|im.direct, 0)
+	fd, err := im.openAs(b, unix.O_RDWR|im.direct)
+	b.fd = fd
+	b.settled.Store(false)
+	return err
+}
+
+// openCached opens the band for reading, or finds that there is none: not for
+// writing, too, for a host that has become read-only can still be read. Called with
+// b.mu held.
+func (im *Image) openCached(b *band) (err error) {
+	if b.cached < 0 && !b.absent {
+		b.cached, err = im.openAs(b, unix.O_RDONLY)
+	}
+	return err
+}
+
+func (im *Image) openAs(b *band, flags int) (fd int, err error) {
+	fd, err = unix.Openat(im.dir, b.name(), flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ENOENT) && im.retired.Load() {
 		err = unix.EIO // there or not, it cannot be told any more
 	}
 	if errors.Is(err, unix.ENOENT) {
 		b.absent = true
-		return nil
+		return -1, nil
 	}
 	if err != nil {
-		return &os.PathError{Op: "open band", Path: b.name(), Err: err}
+		return -1, &os.PathError{Op: "open band", Path: b.name(), Err: err}
 	}
-	b.fd = fd
-	b.settled.Store(false)
-	im.opened.add(im, b)
-	return nil
-}
-
-// openCached opens the band for reading. Called with b.mu held.
-func (im *Image) openCached(b *band) error {
-	if err := im.open(b); err != nil || b.absent || b.cached >= 0 {
-		return err
+	if b.fd < 0 && b.cached < 0 {
+		im.opened.add(im, b)
 	}
-	fd, err := unix.Openat(im.dir, b.name(), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return &os.PathError{Op: "open band", Path: b.name(), Err: err}
-	}
-	b.cached = fd
-	return nil
+	return fd, nil
 }
 
 // close closes the band's descriptors. Called with b.mu held.

@@ -49,10 +49,7 @@ func (c *clock) evict(im *Image, b *band) bool {
 		return false
 	}
 	defer b.mu.Unlock()
-	if b.fd < 0 {
-		return true
-	}
-	if im.mark(b).Load() != clean {
+	if b.fd >= 0 && im.mark(b).Load() != clean {
 		if unix.Fdatasync(b.fd) != nil {
 			return false
 		}

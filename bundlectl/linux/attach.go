@@ -41,6 +41,10 @@ func (e Engine) Attach(ctx context.Context, path, mount string) (*record.Image, 
 	if err := takeDown(path); err != nil {
 		return nil, wrap("attach", path, err)
 	}
+	if err := unix.Access(path, unix.W_OK); err != nil {
+		return nil, wrap("attach", path, status.Errorf(status.Mount, "its bands cannot be written: %w", err).
+			WithHint("attach --checkpoint reads a checkpoint without writing"))
+	}
 	made, err := checkMountpoint(path, mount)
 	if err != nil {
 		return nil, wrap("attach", path, err)
@@ -79,11 +83,20 @@ func attach(b *bundle.Bundle, mount string) error {
 	return nil
 }
 
+// nearlyFull tells whether the filesystem that a path is on has less than a
+// sixty-fourth of its space left.
+func nearlyFull(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) == nil && st.Bavail < st.Blocks/64
+}
+
 func mountError(b *bundle.Bundle, mount string, err error) error {
 	e := status.Errorf(status.Mount, "mount at %s: %w", mount, err)
 	switch {
 	case blockSize(b) == 0:
 		e = status.Errorf(status.Mount, "mount at %s: no ext4 filesystem in the image: %w", mount, err)
+	case nearlyFull(b.Path):
+		_ = e.WithHint("the disk that the bundle is on is full, and mounting has to write: make room")
 	case errors.Is(err, unix.EUCLEAN), errors.Is(err, unix.EIO), errors.Is(err, unix.EINVAL):
 		_ = e.WithHint("the filesystem in the image may be damaged: restore a checkpoint")
 	}
