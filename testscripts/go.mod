@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	agentfs.internal/tool v0.0.0
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/sys v0.49.0
 )
