@@ -17,6 +17,7 @@ import (
 
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/command"
+	"agentfs.internal/tool/durable"
 	"agentfs.internal/tool/fault"
 	"agentfs.internal/tool/record"
 )
@@ -209,7 +210,7 @@ func (a *app) openLock(ctx context.Context, name, file string) (*os.File, error)
 		if _, _, err := a.get(ctx, name); err != nil {
 			return nil, err
 		}
-		if err := os.MkdirAll(a.lockDir(name), 0o700); err != nil {
+		if err := durable.MkdirAll(a.lockDir(name), 0o700); err != nil {
 			return nil, err
 		}
 		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -9,6 +9,7 @@ import (
 
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/command"
+	"agentfs.internal/tool/durable"
 	"agentfs.internal/tool/fault"
 	"agentfs.internal/tool/record"
 	"agentfs.internal/tool/status"
@@ -111,7 +112,7 @@ func (a *app) prepare(p *plan) error {
 	if err := p.refuseForeign(); err != nil {
 		return err
 	}
-	return os.MkdirAll(filepath.Dir(p.bundle), 0o700)
+	return durable.MkdirAll(filepath.Dir(p.bundle), 0o700)
 }
 
 // build makes the store. The row comes first, alone, for it may make the whole

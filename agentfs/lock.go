@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agentfs.internal/agentfs/pipeline"
+	"agentfs.internal/tool/durable"
 	"agentfs.internal/tool/status"
 )
 
@@ -47,7 +48,7 @@ func (a *app) hold(ctx context.Context, name string) error {
 // claim takes the lock of a store that there may not be yet.
 func (a *app) claim(ctx context.Context, name string) error {
 	for {
-		if err := os.MkdirAll(a.lockDir(name), 0o700); err != nil {
+		if err := durable.MkdirAll(a.lockDir(name), 0o700); err != nil {
 			return err
 		}
 		// Its last holder may remove the directory before the lock is ours.
