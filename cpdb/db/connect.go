@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
+	"agentfs.internal/tool/durable"
 	"agentfs.internal/tool/fault"
 )
 
@@ -60,7 +60,7 @@ func (d *DB) connect(ctx context.Context, dsn string) error {
 // rename, complete: no other process ever sees it half made, whenever this one
 // dies. The lock is on the home directory, so that it leaves no file.
 func create(ctx context.Context, home, path string) error {
-	if err := os.MkdirAll(home, 0o700); err != nil {
+	if err := durable.MkdirAll(home, 0o700); err != nil {
 		return err
 	}
 	unlock, err := lockDir(ctx, home)
@@ -88,8 +88,7 @@ func create(ctx context.Context, home, path string) error {
 	if err := createRenamed.Reach(); err != nil {
 		return err
 	}
-	_ = syncDir(filepath.Dir(home)) // its parent may be unreadable, and is rarely new
-	return syncDir(home)
+	return durable.SyncDir(home)
 }
 
 // build makes an empty database of the newest schema.
@@ -131,13 +130,4 @@ func (d *DB) useWAL() error {
 		return fmt.Errorf("write-ahead logging cannot be used here: journal mode is %q", mode)
 	}
 	return nil
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

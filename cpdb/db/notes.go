@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"agentfs.internal/tool/durable"
 	"agentfs.internal/tool/record"
 )
 
@@ -68,5 +69,5 @@ func writeNote(path string, mode os.FileMode, rec *record.Record) error {
 	if err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.SyncDir(filepath.Dir(path))
 }

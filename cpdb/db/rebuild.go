@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"agentfs.internal/tool/durable"
 	"agentfs.internal/tool/fault"
 	"agentfs.internal/tool/record"
 	"agentfs.internal/tool/status"
@@ -66,7 +67,7 @@ func Rebuild(ctx context.Context, home string, force bool, warn func(format stri
 	if err := rebuildDone.Reach(); err != nil {
 		return nil, err
 	}
-	return stores, syncDir(home)
+	return stores, durable.SyncDir(home)
 }
 
 // refuseSound refuses a database that is whole, and one that cannot be told to be
@@ -104,7 +105,7 @@ func keepOld(path string) (kept string, err error) {
 			return "", err
 		}
 	}
-	return kept, syncDir(filepath.Dir(path))
+	return kept, durable.SyncDir(filepath.Dir(path))
 }
 
 // writeTo writes what was found into the file of a new database.
