@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"agentfs.internal/bandclone/internal/bands"
 	"agentfs.internal/bandclone/internal/dir"
 	"agentfs.internal/bandclone/internal/stage"
+	"agentfs.internal/tool/durable"
 	"agentfs.internal/tool/record"
 	"agentfs.internal/tool/status"
 )
@@ -47,7 +47,7 @@ func (c *creation) open(o *createOptions, parentVersion int64) error {
 	if c.live, err = openBands(bundle); err != nil {
 		return err
 	}
-	if err := os.Mkdir(filepath.Dir(filepath.Clean(o.to)), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.Mkdir(filepath.Dir(filepath.Clean(o.to)), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if c.beside, c.name, err = split(o.to); err != nil {
