@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,7 +64,10 @@ type row struct {
 
 // sources gives what makes states of the recording in a directory.
 func sources(dir string, seed uint64) []source {
-	return []source{&imageSource{recording{filepath.Join(dir, "image")}, seed}}
+	return []source{
+		&imageSource{recording{filepath.Join(dir, "image")}, seed},
+		&hostSource{recording{filepath.Join(dir, "host")}, seed},
+	}
 }
 
 // all runs everything, in namespaces of its own.
@@ -97,6 +101,9 @@ func (r *runner) recordings(ctx context.Context) error {
 			return err
 		}
 		for _, s := range sources(dir, seed) {
+			if !slices.ContainsFunc(s.kinds(), func(k kind) bool { return r.opt.wants(k.name) }) {
+				continue
+			}
 			began := time.Now()
 			if err := s.record(ctx, seed, rounds*max(n, 100)/statesPerRecording); err != nil {
 				return fmt.Errorf("recording, seed %d: %w", seed, err)

@@ -30,6 +30,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"agentfs.internal/testscripts/crash/host"
 	"agentfs.internal/tool/status"
 )
 
@@ -58,6 +59,7 @@ const (
 	wordAll      = "all"      // everything, in there
 	wordState    = "state"    // checks one state
 	wordTreehash = "treehash" // hashes trees
+	wordRecord   = "record"   // serves the recording filesystem
 )
 
 func run(ctx context.Context, args []string) error {
@@ -75,6 +77,8 @@ func run(ctx context.Context, args []string) error {
 		return all(ctx, args[2], args[3:])
 	case wordState:
 		return checkState(ctx, args[2])
+	case wordRecord:
+		return host.Serve(args[2], args[3], args[4])
 	case wordTreehash:
 		return hashTrees(args[2:])
 	}
