@@ -79,7 +79,6 @@ func (a *app) create(ctx context.Context, why record.Causality, durable bool, ar
 // saveReady saves at once, and asks only after a failure whether the store was
 // ready and mounted: what is right nearly always must cost nothing.
 func (a *app) saveReady(ctx context.Context, s saving) (*record.Record, record.Checkpoint, error) {
-	began := time.Now()
 	rec, cp, err := a.save(ctx, s)
 	if err == nil || ctx.Err() != nil || errors.As(err, new(notBegun)) {
 		return rec, cp, err
@@ -88,13 +87,11 @@ func (a *app) saveReady(ctx context.Context, s saving) (*record.Record, record.C
 	if lost != nil {
 		return nil, cp, err
 	}
-	if st.Status == record.StoreReady && !a.replaced(ctx, st, began) {
+	if st.Status == record.StoreReady {
 		return nil, cp, a.notMounted(ctx, st, err)
 	}
-	if st.Status != record.StoreReady {
-		if _, _, err := a.take(ctx, s.store); err != nil {
-			return nil, cp, err
-		}
+	if _, _, err := a.take(ctx, s.store); err != nil {
+		return nil, cp, err
 	}
 	return a.save(ctx, s)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"agentfs.internal/agentfs/pipeline"
 	"agentfs.internal/tool/fault"
@@ -37,8 +38,18 @@ type notBegun struct{ error }
 func (e notBegun) Unwrap() error { return e.error }
 
 // save makes a checkpoint of a store whose lock is held. One that fails leaves
-// nothing, or what is swept later.
+// nothing, or what is swept later. Where it has failed because the store's band server
+// has died, and another has taken its place, it is made again, once.
 func (a *app) save(ctx context.Context, s saving) (*record.Record, record.Checkpoint, error) {
+	began := time.Now()
+	rec, cp, err := a.saveOnce(ctx, s)
+	if err == nil || !s.mounted || ctx.Err() != nil || errors.As(err, new(notBegun)) || !a.replaced(ctx, s.store, began) {
+		return rec, cp, err
+	}
+	return a.saveOnce(ctx, s)
+}
+
+func (a *app) saveOnce(ctx context.Context, s saving) (*record.Record, record.Checkpoint, error) {
 	var cp record.Checkpoint
 	clone := []string{"bandclone", "create", "--sync=false"} // see makeDurable
 	if s.reserve {

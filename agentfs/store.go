@@ -75,9 +75,12 @@ func (a *app) isMounted(ctx context.Context, st record.Store) (bool, error) {
 	return images[st.BundlePath].MountPath != "", err
 }
 
-// replaced tells whether the store's band server has died and been replaced since
-// began. A checkpoint that was being made then has failed, and another may not.
-func (a *app) replaced(ctx context.Context, st record.Store, began time.Time) bool {
+// replaced tells whether a store's band server has died and been replaced since began.
+func (a *app) replaced(ctx context.Context, store string, began time.Time) bool {
+	_, st, err := a.get(ctx, store)
+	if err != nil {
+		return false
+	}
 	images, err := a.attached(ctx)
 	return err == nil && !images[st.BundlePath].ServerReplacedAt.Before(began)
 }
