@@ -12,17 +12,24 @@ import (
 // the restore has worked after all; else to the old state, with the cause as the
 // error.
 func (r *restoring) rescue(ctx context.Context, cause error) error {
-	blind := restoreRescuing.Reach() != nil // as where it cannot be told how things are
-	if !blind && r.attached && r.forward(ctx) == nil {
+	blind := restoreRescuing.Reach()
+	if blind == nil && r.attached && r.forward(ctx) == nil {
 		return nil
 	}
-	if !blind && r.untouched(ctx) {
+	untouched := false
+	if blind == nil {
+		untouched, blind = r.untouched(ctx)
+	}
+	if untouched {
 		if busy := r.inUse(cause); busy != nil {
 			return busy
 		}
 		return r.withdraw(ctx, cause)
 	}
 	cause = r.report(cause) // what happened comes first, what was done about it next
+	if blind != nil {
+		r.warn("it cannot be told whether the old state is still mounted: %v", blind)
+	}
 	if r.finished {
 		r.warn("%s is mounted, but the restore could not be ended: the next command tries again", version(r.to.Version))
 		return cause
@@ -38,12 +45,11 @@ func (r *restoring) rescue(ctx context.Context, cause error) error {
 // untouched tells whether the old state is still mounted, so that nothing has
 // happened to it. That the stage failed does not tell: a killed one may have
 // unmounted it all the same.
-func (r *restoring) untouched(ctx context.Context) bool {
+func (r *restoring) untouched(ctx context.Context) (bool, error) {
 	if !r.mounted || r.detached {
-		return false
+		return false, nil
 	}
-	yes, err := r.isMounted(ctx, r.store)
-	return err == nil && yes
+	return r.isMounted(ctx, r.store)
 }
 
 // forward does the last two steps again.
