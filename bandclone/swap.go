@@ -118,7 +118,10 @@ func (s *swap) exchange() error {
 }
 
 func (s *swap) exchangeByRenames() error {
-	if err := s.bundle.RenameNew(bandsName, s.asideName()); err != nil {
+	if err := s.bundle.RenameNew(bandsName, s.asideName()); dir.Stuck(err) {
+		return status.Errorf(status.General, "%w: it is in the lower layer of an overlay filesystem", err).
+			WithHint("agentfs restore --in-place, or put a copy of the store's directory (cp -a) in its place")
+	} else if err != nil {
 		return err
 	}
 	err := exchangeAside.Reach()

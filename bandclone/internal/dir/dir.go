@@ -194,6 +194,10 @@ func (d *Dir) Lock() error {
 // Unlock gives up the lock.
 func (d *Dir) Unlock() { _ = unix.Flock(d.fd, unix.LOCK_UN) }
 
+// Stuck tells whether err says that a directory cannot be renamed, though files can:
+// it is from the lower layer of an overlay filesystem.
+func Stuck(err error) bool { return errors.Is(err, unix.EXDEV) }
+
 // Cannot tells whether err says that the filesystem or the system has no such
 // operation, so that another way should be tried. EMLINK is among them: this
 // one file can take no more links.

@@ -52,12 +52,15 @@ func New(parent *dir.Dir, base string, fill func(name string) error) (*Dir, erro
 }
 
 // Adopt makes the directory name, if it is there, a temporary one for base, with
-// all that is in it. It is nil if there is none.
+// all that is in it. It is nil if there is none. One that is stuck is removed.
 func Adopt(parent *dir.Dir, name, base string) (*Dir, error) {
 	temp := base + ".tmp-" + random()
 	err := parent.Rename(name, temp)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if dir.Stuck(err) {
+		return nil, removeHere(parent, name)
 	}
 	if err != nil {
 		return nil, err
@@ -128,9 +131,24 @@ func remove(parent *dir.Dir, name string, d *dir.Dir) error {
 const TrashMark = "trash-"
 
 // Trash renames a directory to prefix, TrashMark and a random number. It is
-// then gone for everybody; Sweep removes it.
+// then gone for everybody; Sweep removes it. One that is stuck is removed file by file,
+// and killed meanwhile this leaves some of them.
 func Trash(parent *dir.Dir, name, prefix string) error {
-	return parent.Rename(name, prefix+TrashMark+random())
+	err := parent.Rename(name, prefix+TrashMark+random())
+	if dir.Stuck(err) {
+		return removeHere(parent, name)
+	}
+	return err
+}
+
+// removeHere removes a directory under the name that it has.
+func removeHere(parent *dir.Dir, name string) error {
+	d, err := parent.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return remove(parent, name, d)
 }
 
 // Sweep removes the leftovers in parent: all trash of the prefix, and temporary
