@@ -103,8 +103,12 @@ func (f *File) Read(buf []byte) (int, error) {
 	return n, nil
 }
 
-// Sparse tells whether the file has holes, as far as its size tells.
-func (f *File) Sparse() bool { return f.Allocated < f.Size }
+// Sparse tells whether the file may have holes worth asking for. Its size tells of
+// most; a large one may have space that was allocated and never written, which is a
+// hole for who reads.
+func (f *File) Sparse() bool { return f.Allocated < f.Size || f.Size >= large }
+
+const large = 64 << 20 // bytes
 
 // NextData is where data begins at or behind pos, the file's size if there is
 // none. Where the filesystem does not know, everything is data.
