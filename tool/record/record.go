@@ -114,12 +114,15 @@ const (
 // Damage is a band, or a file of its own, of a checkpoint that is not as it was made.
 // Key "damage", written by bandclone verify.
 type Damage struct {
-	Dir   string   `json:"dir"`             // the checkpoint's directory
-	Name  string   `json:"name"`            // the band's file name, or CheckpointFile or SumsFile
-	Kind  string   `json:"kind"`            // one of the Damage… constants
-	Why   string   `json:"why,omitempty"`   // more of it, for people
-	Sound string   `json:"sound,omitempty"` // a file with the content that it should have, where there is one
-	Files []string `json:"files,omitempty"` // paths in the checkpoint's tree that lie in it; written by bundlectl files
+	Dir        string   `json:"dir"`                  // the checkpoint's directory
+	Name       string   `json:"name"`                 // the band's file name, or CheckpointFile or SumsFile
+	Kind       string   `json:"kind"`                 // one of the Damage… constants
+	Why        string   `json:"why,omitempty"`        // more of it, for people
+	Sum        string   `json:"sum,omitempty"`        // of a band: the SHA-256, in hex, that it should have; absent where that is not known
+	Sound      string   `json:"sound,omitempty"`      // a file with the content that it should have, where there is one
+	Files      []string `json:"files,omitempty"`      // paths in the checkpoint's tree that lie in it; written by bundlectl files, as are the next two
+	Structures bool     `json:"structures,omitempty"` // what the filesystem keeps for itself lies in it: any file may be hit
+	Whole      bool     `json:"whole,omitempty"`      // the filesystem cannot be mounted: all of it is hit
 }
 
 // The kinds of damage.
