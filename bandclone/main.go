@@ -8,6 +8,10 @@
 //	bandclone rm      [DIR]
 //	bandclone spare   [DIR]
 //	bandclone sync    [DIR…] [--parent DIR] [--check]
+//	bandclone sum     [DIR…] [--parent DIR] [--rest] [--progress]
+//	bandclone verify  [DIR…] [--bundle BUNDLE] [--also DIR …] [--quick] [--progress]
+//	bandclone repair
+//	bandclone sweep   [--bundle BUNDLE] [--dry-run]
 //
 // The bands of a disk image are the files BUNDLE/bands/0 1 … a b … 10 …. A
 // checkpoint is a directory with every one of them, complete or not there at
@@ -15,7 +19,8 @@
 // bands keeps what it said of the checkpoint. Create makes one, restore makes one the live
 // bands, compare tells which bands differ, du what deleting one would give back,
 // rm deletes one, spare makes the next one ready, sync sees to it that a power cut
-// does not take them.
+// does not take them. Sum writes down what the bands hold, verify finds what has been
+// damaged since, repair repairs it, sweep removes what dead commands have left.
 //
 // A clone is made by hard links (method link), by one clonefile of the directory
 // (clonefile, macOS), by reflinks (reflink) or by copying the data (copy): the
@@ -24,9 +29,10 @@
 // than one link: it copies the band first.
 //
 // Records: create and restore read "store" and "checkpoint" and add "clone";
-// restore --finish and --undo read "store"; compare reads "store" and
+// restore --finish, --undo and sweep read "store"; compare reads "store" and
 // "checkpoint" and adds "compare"; du reads "store" and writes one "usage" a
-// line; rm and spare read "checkpoint"; sync reads one "checkpoint" a line, with
+// line; rm, spare, sum and verify read "checkpoint", sum writes one "summed" and verify
+// one "damage" a line; repair reads a list of those, sync one "checkpoint" a line, with
 // "parent" where there is one. With the flags or arguments above none is read.
 //
 // Exit status: 0 done, 1 error, 2 usage, 4 no such checkpoint, or one that is torn, 6 the filesystem
@@ -51,6 +57,7 @@ func root() *command.Verb {
 		Short: "copy-on-write clones of a directory of bands",
 		Verbs: []*command.Verb{
 			createVerb(), restoreVerb(), compareVerb(), duVerb(), rmVerb(), spareVerb(), syncVerb(),
+			sumVerb(), verifyVerb(), repairVerb(), sweepVerb(),
 		},
 	}
 }

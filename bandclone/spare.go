@@ -18,8 +18,8 @@ import (
 // anything: create takes from it only what the live bands still are.
 const spareName = ".spare"
 
-// leftovers matches the names that create, spare and rm give temporarily.
-const leftovers = `\.v\d+|\` + spareName
+// leftovers matches the names that create, spare, repair and rm give temporarily.
+const leftovers = `\.v\d+|\` + spareName + `|\` + repairName
 
 var spareFilled = fault.Define("bandclone.spare.filled")
 

@@ -82,6 +82,16 @@ func (d *Dir) Rename(from, to string) error {
 	return d.fail("rename", from, unix.Renameat(d.fd, from, d.fd, to))
 }
 
+// Move renames a name of d to one of another directory, replacing what is there.
+func (d *Dir) Move(from string, other *Dir, to string) error {
+	return d.fail("rename", from, unix.Renameat(d.fd, from, other.fd, to))
+}
+
+// LinkAs gives a file of d a second name, in the same or another directory.
+func (d *Dir) LinkAs(name string, other *Dir, second string) error {
+	return d.fail("link", name, unix.Linkat(d.fd, name, other.fd, second, 0))
+}
+
 // Unlink removes a file.
 func (d *Dir) Unlink(name string) error {
 	return d.fail("unlink", name, unix.Unlinkat(d.fd, name, 0))

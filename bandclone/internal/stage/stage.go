@@ -107,8 +107,25 @@ func random() string {
 const randomPattern = `[0-9a-f]{16}$`
 
 // remove removes a directory and the files in it. It is flat: what holds
-// directories was not made by us and is left alone.
-func remove(parent *dir.Dir, name string, d *dir.Dir) error {
+// directories was not made by us and is left alone. Whoever sums the bands of a
+// checkpoint may rename a file in it meanwhile.
+func remove(parent *dir.Dir, name string, d *dir.Dir) (err error) {
+	for range 3 {
+		if err = empty(d); err != nil {
+			return err
+		}
+		if err = parent.Rmdir(name); !errors.Is(err, fs.ErrExist) { // ENOTEMPTY
+			break
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// empty removes all files in a directory.
+func empty(d *dir.Dir) error {
 	files, err := d.Names(func(string) bool { return true })
 	if err != nil {
 		return err
@@ -120,9 +137,6 @@ func remove(parent *dir.Dir, name string, d *dir.Dir) error {
 		if err := partlyRemoved.Reach(); err != nil {
 			return err
 		}
-	}
-	if err := parent.Rmdir(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	return nil
 }
@@ -155,17 +169,41 @@ func removeHere(parent *dir.Dir, name string) error {
 // directories for names that match base, a regular expression, whose makers
 // have died.
 func Sweep(parent *dir.Dir, prefix, base string) error {
-	trash := regexp.MustCompile(`^` + regexp.QuoteMeta(prefix+TrashMark) + randomPattern)
-	temporary := regexp.MustCompile(`^(?:` + base + `)\.tmp-` + randomPattern)
-	names, err := parent.Names(func(name string) bool {
-		return trash.MatchString(name) || temporary.MatchString(name)
-	})
+	trash, names, err := candidates(parent, prefix, base)
 	for _, name := range names {
 		if e := sweep(parent, name, trash.MatchString(name)); err == nil {
 			err = e
 		}
 	}
 	return err
+}
+
+// Leftovers gives the names of what Sweep would remove.
+func Leftovers(parent *dir.Dir, prefix, base string) ([]string, error) {
+	trash, names, err := candidates(parent, prefix, base)
+	var left []string
+	for _, name := range names {
+		d, e := parent.Open(name)
+		if e != nil {
+			continue // somebody has just removed it
+		}
+		if dead, e := abandoned(parent, name, d); e == nil && dead || trash.MatchString(name) {
+			left = append(left, name)
+		}
+		d.Close()
+	}
+	return left, err
+}
+
+// candidates gives the names in parent that may be leftovers, and what tells trash from
+// temporary directories.
+func candidates(parent *dir.Dir, prefix, base string) (trash *regexp.Regexp, names []string, err error) {
+	trash = regexp.MustCompile(`^` + regexp.QuoteMeta(prefix+TrashMark) + randomPattern)
+	temporary := regexp.MustCompile(`^(?:` + base + `)\.tmp-` + randomPattern)
+	names, err = parent.Names(func(name string) bool {
+		return trash.MatchString(name) || temporary.MatchString(name)
+	})
+	return trash, names, err
 }
 
 // sweep removes one leftover.
