@@ -9,6 +9,8 @@
 //	bundlectl list                            all that is attached
 //	bundlectl quiesce --bundle BUNDLE -- CMD  run CMD while no band changes
 //	bundlectl changed --since DIR BUNDLE      tell whether it differs from a checkpoint
+//	bundlectl files --bundle BUNDLE --checkpoint DIR BAND…
+//	                                          tell what lies in bands of a checkpoint
 //	bundlectl compact BUNDLE                  give unused space back to the host
 //	bundlectl resize BUNDLE --size 100G       make it larger
 //
@@ -38,7 +40,7 @@ func root() *command.Verb {
 		Name:  "bundlectl",
 		Short: "Disk images in bands, mounted.",
 		Verbs: []*command.Verb{createVerb(), attachVerb(), detachVerb(), infoVerb(), listVerb(),
-			quiesceVerb(), changedVerb(), compactVerb(), resizeVerb(), serveVerb(), keepVerb()},
+			quiesceVerb(), changedVerb(), filesVerb(), compactVerb(), resizeVerb(), serveVerb(), keepVerb()},
 	}
 }
 

@@ -94,6 +94,10 @@ type Engine interface {
 	// for itself, as how often it was mounted, makes no difference.
 	Changed(ctx context.Context, bundle, dir string) (*record.Image, bool, error)
 
+	// Files tells, for each of some bands of a checkpoint of the bundle, what lies in it.
+	// Where the checkpoint cannot be mounted the error has status.Mount.
+	Files(ctx context.Context, bundle, checkpoint string, bands []int64) ([]Within, error)
+
 	// Compact gives space that the filesystem does not use back to the host.
 	Compact(ctx context.Context, bundle string) (*record.Image, error)
 
@@ -132,6 +136,12 @@ const AllChanged = "all\n"
 type Tree struct {
 	Path string
 	Root *os.File // what processes must inherit to reach it
+}
+
+// Within is what lies in a band.
+type Within struct {
+	Files      []string // paths in the tree, of regular files with data in it and of what could not be looked at
+	Structures bool     // what the filesystem keeps for itself: tables, bitmaps, directories, its journal
 }
 
 // CreateParams are the facts of a new bundle.

@@ -71,6 +71,18 @@ func (k *bookkeeping) isFree(n int64) (bool, error) {
 	return bitmap != nil && bitmap[bit/8]&(1<<(bit%8)) == 0, nil
 }
 
+// inUse tells whether a block is in use, by a file or by the filesystem itself.
+func (k *bookkeeping) inUse(n int64) (bool, error) {
+	if n >= k.blocks {
+		return false, nil
+	}
+	if k.isSuperblock(n) {
+		return true, nil
+	}
+	free, err := k.isFree(n)
+	return !free && k.bitmaps[n/k.perGroup] != nil, err
+}
+
 // bitmap reads that of a group: a bit for each block, 1 in use. It is nil where none
 // was ever written.
 func (k *bookkeeping) bitmap(g int64) ([]byte, error) {
