@@ -135,6 +135,16 @@ const (
 	DamageUnreadable = "unreadable" // it cannot be read
 )
 
+// Problem is one thing that is not as it should be. Key "problem", written by cpdb check
+// and bundlectl check.
+type Problem struct {
+	Kind    string `json:"kind"`    // what kind of problem, in the words of who found it
+	Store   string `json:"store"`   // the store's name, empty where it is about none
+	Version int64  `json:"version"` // of the checkpoint, 0 where it is about none
+	Path    string `json:"path"`    // of the file or directory that it is about, may be empty
+	Text    string `json:"text"`    // what is wrong, for people
+}
+
 // Clone is what bandclone made. Key "clone".
 type Clone struct {
 	Method       string  `json:"method"`        // link, clonefile, reflink or copy
