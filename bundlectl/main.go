@@ -11,6 +11,7 @@
 //	bundlectl changed --since DIR BUNDLE      tell whether it differs from a checkpoint
 //	bundlectl files --bundle BUNDLE --checkpoint DIR BAND…
 //	                                          tell what lies in bands of a checkpoint
+//	bundlectl check [--repair] [BUNDLE…]      look for what keeps bundles from being used
 //	bundlectl compact BUNDLE                  give unused space back to the host
 //	bundlectl resize BUNDLE --size 100G       make it larger
 //
@@ -40,7 +41,7 @@ func root() *command.Verb {
 		Name:  "bundlectl",
 		Short: "Disk images in bands, mounted.",
 		Verbs: []*command.Verb{createVerb(), attachVerb(), detachVerb(), infoVerb(), listVerb(),
-			quiesceVerb(), changedVerb(), filesVerb(), compactVerb(), resizeVerb(), serveVerb(), keepVerb()},
+			quiesceVerb(), changedVerb(), filesVerb(), checkVerb(), compactVerb(), resizeVerb(), serveVerb(), keepVerb()},
 	}
 }
 

@@ -105,6 +105,11 @@ type Engine interface {
 	// smaller is an error.
 	Resize(ctx context.Context, bundle string, size int64) (*record.Image, error)
 
+	// Problems looks for what keeps bundles from being used, and for what dead band
+	// servers have left of them; with repair it ends what it can. The first are those
+	// of the machine.
+	Problems(ctx context.Context, bundles []string, repair bool) []Problem
+
 	// List gives what is attached now, by bundle path; nothing is an empty list,
 	// not nil. Images that are no bundles of ours are left out.
 	List(ctx context.Context) ([]record.Image, error)
@@ -137,6 +142,22 @@ type Tree struct {
 	Path string
 	Root *os.File // what processes must inherit to reach it
 }
+
+// Problem is one thing that is not as it should be.
+type Problem struct {
+	record.Problem
+	Hint     string // what to do, may be empty
+	Repaired bool
+}
+
+// The kinds of problems.
+const (
+	ProblemMachine  = "machine"  // it lacks what is needed
+	ProblemBundle   = "bundle"   // its Info.plist, or a live band, is damaged
+	ProblemDead     = "dead"     // it is mounted, and nobody serves it
+	ProblemHang     = "hang"     // its server does not answer
+	ProblemLeftover = "leftover" // a dead server's socket or log
+)
 
 // Within is what lies in a band.
 type Within struct {
