@@ -21,6 +21,7 @@ type config struct {
 	autoPrune    bool            // after each checkpoint
 	keepCount    uint            // checkpoints, neither named nor pinned, that are kept then; never 0
 	autoIndex    bool            // list the changes of each checkpoint in the background
+	autoSum      bool            // write down in the background what the bands of each checkpoint hold
 	hooks        map[string]bool // whether an agent's hooks make checkpoints, by the agent's name
 	checkpointOn []string        // the tools at which they do, none for all
 	minInterval  time.Duration   // between two of them at least
@@ -40,7 +41,7 @@ var hookAgents = []string{"claude-code", "gemini-cli", "codex", "cursor", "openc
 // readConfig reads config.toml, which need not exist.
 func (a *app) readConfig() (config, error) {
 	c := config{
-		basePath: filepath.Join(a.home, "stores"), size: 50 << 30, autoPrune: true, keepCount: 100, autoIndex: true,
+		basePath: filepath.Join(a.home, "stores"), size: 50 << 30, autoPrune: true, keepCount: 100, autoIndex: true, autoSum: true,
 		hooks: map[string]bool{}, checkpointOn: []string{}, from: map[string]setAt{},
 	}
 	for _, agent := range hookAgents {
@@ -135,6 +136,7 @@ func (a *app) configKeys(c *config) []configKey {
 		keyOf("checkpoints.auto_prune", &c.autoPrune, "true or false", as[bool]),
 		keyOf("checkpoints.keep_count", &c.keepCount, "a number from 1 on", configCount),
 		keyOf("checkpoints.auto_index", &c.autoIndex, "true or false", as[bool]),
+		keyOf("checkpoints.auto_sum", &c.autoSum, "true or false", as[bool]),
 	}
 	for _, agent := range hookAgents {
 		keys = append(keys, hookKey(c, agent))

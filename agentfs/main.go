@@ -46,6 +46,8 @@
 //	agentfs search TEXT…                   find checkpoints by words
 //	agentfs blame PATH | VERSION:PATH | VERSION PATH
 //	                                       which checkpoint last changed each line
+//	agentfs verify [VERSION…]              find damage in checkpoints
+//	agentfs doctor [--repair] [--deep]     look for everything that is wrong
 //	agentfs config                         the settings in force
 //	agentfs hooks install AGENT [--scope user|project] [--worktrees] [--dry-run]
 //	                                       let a coding agent checkpoint by itself

@@ -141,7 +141,19 @@ func (a *app) followUp(rec *record.Record, cp record.Checkpoint) {
 	}
 	if err == nil {
 		a.indexAfter(cfg, st.Name)
+		a.sumAfter(cfg, cp)
 	}
+}
+
+// sumAfter starts to write down what the bands of a new checkpoint hold, in the
+// background and without the store's lock.
+func (a *app) sumAfter(cfg config, cp record.Checkpoint) {
+	if !cfg.autoSum {
+		return
+	}
+	free := *a.run
+	free.Lock, free.Also = nil, nil
+	free.Detach(pipeline.Tool("bandclone", "sum", "--rest", cp.Dir))
 }
 
 // makeSpare makes the next checkpoint ready while nobody waits: it will have to

@@ -51,6 +51,7 @@ func TestScenarios(t *testing.T) {
 		env.Setenv("AGENTFS_HOME", filepath.Join(env.WorkDir, "af"))
 		env.Setenv("TZ", "UTC")
 		env.Setenv("AGENTFS_CHECKPOINTS_AUTO_INDEX", "false") // or calls come when they like
+		env.Setenv("AGENTFS_CHECKPOINTS_AUTO_SUM", "false")
 		env.Defer(func() { waitForLocks(filepath.Join(env.WorkDir, "af", "stores")) })
 		return setup(env)
 	}

@@ -23,7 +23,7 @@ func tree() *command.Verb {
 				a.createVerb(), a.historyVerb(), a.infoVerb(), a.forgetVerb(),
 				a.pinVerb(), a.unpinVerb(), a.pruneVerb(), a.indexVerb(), a.syncVerb(),
 			),
-			a.restoreVerb(), a.diffVerb(), a.showVerb(), a.forkVerb(),
+			a.restoreVerb(), a.diffVerb(), a.showVerb(), a.forkVerb(), a.verifyVerb(), a.doctorVerb(),
 			a.timelineVerb(), a.logVerb(), a.searchVerb(), a.blameVerb(), a.configVerb(), a.hooksVerb(),
 		},
 	}
