@@ -40,8 +40,8 @@ parent must be durable itself. In a record it is the key "parent". One that has 
 deleted meanwhile is left out.
 
 --check, after the machine has stopped, looks first whether the checkpoint is whole:
-as many bands as record.json and the record tell, and as many bytes. One that is torn,
-or gone, is an error (4).
+as many bands as record.json and the record tell, as many bytes, and as many bands that
+its parent has not. One that is torn, or gone, is an error (4).
 
 in: one checkpoint, parent a line, to the end; out: the same, those that are durable`,
 		Flags: func(fs *flag.FlagSet) {
@@ -138,7 +138,7 @@ func (o *syncOptions) sync(s syncing, flushed bands.Flushed) error {
 		return err
 	}
 	if o.check {
-		if err := whole(s.Checkpoint, set); err != nil {
+		if err := whole(s.Checkpoint, set, beside); err != nil {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func addFlushed(path string, flushed bands.Flushed) error {
 }
 
 // whole refuses a checkpoint that is not what its record, and record.json in it, say.
-func whole(cp record.Checkpoint, set *bands.Set) error {
+func whole(cp record.Checkpoint, set *bands.Set, beside *dir.Dir) error {
 	note, err := readNote(set.Dir)
 	if err != nil {
 		return torn(cp.Dir, err)
@@ -206,7 +206,34 @@ func whole(cp record.Checkpoint, set *bands.Set) error {
 			return torn(cp.Dir, fmt.Errorf("%d bytes of %d", have, told.Bytes))
 		}
 	}
-	return nil
+	return newer(cp.Dir, note, set, beside)
+}
+
+// newer refuses a checkpoint in which a band is still the parent's where it should be
+// another: the directory began with links to all of these, and a host that does not
+// write names in their order may have written the directory's own before the later
+// ones in it.
+func newer(path string, cp record.Checkpoint, set *bands.Set, beside *dir.Dir) error {
+	if cp.Method != string(bands.Link) || cp.Parent == 0 {
+		return nil
+	}
+	d, err := beside.Open(fmt.Sprintf("v%d", cp.Parent))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was deleted
+	}
+	if err != nil {
+		return err
+	}
+	parent, err := bands.Read(d)
+	defer parent.Close()
+	if err != nil {
+		return err
+	}
+	changed, err := bands.Changed(set, parent, func(uint64) bool { return true })
+	if err == nil && changed < cp.ChangedBands {
+		err = torn(path, fmt.Errorf("%d bands of its own of %d", changed, cp.ChangedBands))
+	}
+	return err
 }
 
 func torn(path string, why error) error {
