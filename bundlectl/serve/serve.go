@@ -214,7 +214,7 @@ func (s *server) serve() error {
 	}
 	s.endStandby()
 	s.socket.Close()
-	return errors.Join(err, s.clean())
+	return errors.Join(err, s.image.Close(), s.clean())
 }
 
 // clean removes the socket, and the log if nothing was said that is worth keeping.

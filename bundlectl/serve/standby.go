@@ -74,10 +74,11 @@ func (s *server) tell() {
 }
 
 // mayStandBy tells whether a standby would be of use: the kernel must be able to send
-// requests again that were not answered (Linux 6.9).
+// requests again that were not answered (Linux 6.9). Who reads a log of what is done to
+// the image counts on a server whose death is the end.
 func (s *server) mayStandBy() bool {
 	first := (*fuse.InitIn)(unsafe.Pointer(&s.state.Init[0]))
-	return first.Flags64()&fuse.CAP_HAS_RESEND != 0 && os.Getenv(StandbyEnv) != "false"
+	return first.Flags64()&fuse.CAP_HAS_RESEND != 0 && s.cfg.Record == "" && os.Getenv(StandbyEnv) != "false"
 }
 
 // standBy starts a standby, and another one whenever it ends.
