@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -61,7 +62,30 @@ func (a *app) settle() (err error) {
 	if a.home, err = a.abs(a.home); err != nil {
 		return err
 	}
+	if err := a.trust(); err != nil {
+		return err
+	}
 	return os.Setenv("AGENTFS_HOME", a.home)
+}
+
+// trust refuses a home that somebody else has made or can write, as one in /tmp may be:
+// what is in it says where files are written and deleted. Who has become root by sudo
+// may use his own.
+func (a *app) trust() error {
+	st, err := os.Stat(a.home)
+	if err != nil {
+		return nil // not there yet
+	}
+	owner := int(st.Sys().(*syscall.Stat_t).Uid)
+	if owner != 0 && owner != os.Geteuid() && strconv.Itoa(owner) != os.Getenv("SUDO_UID") {
+		return status.Errorf(status.General, "%s belongs to another user (uid %d)", visible(tilde(a.home)), owner).
+			WithHint("choose another home with --home, or take it: chown -R %d %s", os.Geteuid(), a.home)
+	}
+	if st.Mode().Perm()&0o002 != 0 {
+		return status.Errorf(status.General, "%s can be written by everybody", visible(tilde(a.home))).
+			WithHint("chmod o-w %s", a.home)
+	}
+	return nil
 }
 
 // standing gives the caller's directory. Where it has been deleted, or its mount
