@@ -1,32 +1,42 @@
 package usage
 
 // owners numbers the sets of groups that occur. There are few, as checkpoints
-// are added in order: a band is in v1, v1–v2, v1–v3 and so on.
+// are added in order: a band is in v1, v1–v2, v1–v3 and so on. So a set is another one
+// and one group more: else ten thousand checkpoints would take gigabytes.
 type owners struct {
-	sets [][]int
-	next map[[2]int]int // set and added group -> set
+	sets []owner
+	next map[owner]int
+	list []int // see groups
 }
+
+// owner is a set: that of number before, and the last group.
+type owner struct{ before, group int }
 
 func newOwners() owners {
-	return owners{sets: [][]int{nil}, next: map[[2]int]int{}}
+	return owners{sets: []owner{{}}, next: map[owner]int{}}
 }
 
-// groups are the groups of a set, in the order in which they were added. Set 0
-// is empty.
-func (o *owners) groups(set int) []int { return o.sets[set] }
+// groups are the groups of a set, the last one that was added first, until the next
+// call. Set 0 is empty.
+func (o *owners) groups(set int) []int {
+	o.list = o.list[:0]
+	for ; set != 0; set = o.sets[set].before {
+		o.list = append(o.list, o.sets[set].group)
+	}
+	return o.list
+}
 
 // with is the set and one more group. A group comes after all before it, or is
 // in the set as its last.
 func (o *owners) with(set, group int) int {
-	old := o.sets[set]
-	if n := len(old); n > 0 && old[n-1] == group {
+	if set != 0 && o.sets[set].group == group {
 		return set
 	}
-	key := [2]int{set, group}
-	if s, ok := o.next[key]; ok {
-		return s
+	s := owner{set, group}
+	if n, ok := o.next[s]; ok {
+		return n
 	}
-	o.sets = append(o.sets, append(old[:len(old):len(old)], group))
-	o.next[key] = len(o.sets) - 1
+	o.sets = append(o.sets, s)
+	o.next[s] = len(o.sets) - 1
 	return len(o.sets) - 1
 }
