@@ -207,9 +207,10 @@ func (p *pruning) old(ctx context.Context, cfg config) (old, all []record.Checkp
 		case keep > 0:
 			keep--
 		case !cp.Pinned:
-			old = append([]record.Checkpoint{cp}, old...)
+			old = append(old, cp)
 		}
 	}
+	slices.Reverse(old)
 	return old, all, err
 }
 
