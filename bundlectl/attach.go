@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
+	"syscall"
 
 	"agentfs.internal/bundlectl/engine"
 	"agentfs.internal/tool/command"
@@ -62,12 +64,19 @@ input is CMD's, else CMD gets the record. Out: "image"; what CMD writes.`,
 			return nil, err
 		}
 		img, err := e.Attach(ctx, in.bundle, abs)
-		if err == nil && newUUID {
-			if err := e.NewUUID(abs); err != nil {
-				fmt.Fprintf(in.talk, "bundlectl: attach: %v: the filesystem keeps the UUID of the one it was copied from\n", err)
-			}
+		if err != nil || !newUUID {
+			return img, err
 		}
-		return img, err
+		err = e.NewUUID(abs)
+		if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
+			// Not the wish is at fault but the filesystem: its first write has failed.
+			_, e := e.Detach(context.WithoutCancel(ctx), in.bundle)
+			return nil, errors.Join(err, e)
+		}
+		if err != nil {
+			fmt.Fprintf(in.talk, "bundlectl: attach: %v: the filesystem keeps the UUID of the one it was copied from\n", err)
+		}
+		return img, nil
 	})
 	return withCheckpoints(v, &a)
 }
