@@ -234,6 +234,24 @@ type Applied struct {
 	DurationMS float64 `json:"duration_ms"` // comparison included
 }
 
+// Origin is the checkpoint that an archive was made of: what is kept of it wherever the
+// archive is unpacked. Key "origin", written by treediff unpack.
+type Origin struct {
+	Store     string    `json:"store"`      // the store's name
+	Version   int64     `json:"version"`    // 4 for v4
+	Message   string    `json:"message"`    //
+	CreatedAt time.Time `json:"created_at"` // UTC
+	Causality
+}
+
+// Packed is what was packed or unpacked. Key "packed", written by treediff pack and
+// unpack.
+type Packed struct {
+	Entries    int64   `json:"entries"` // names in the archive, the root's is one
+	Bytes      int64   `json:"bytes"`   // of data in files, without holes
+	DurationMS float64 `json:"duration_ms"`
+}
+
 // Lines are lines of a file that have one origin. Key "lines", written by treediff
 // blame.
 type Lines struct {
