@@ -63,6 +63,6 @@ needs:
 	@scripts/deps go gcc mkfs.ext4
 
 deps:
-	@scripts/deps go gcc git jq patch ps python3 mkfs.ext4 mkfs.xfs mkfs.btrfs
+	@scripts/deps go gcc git jq patch ps python3 zstd mkfs.ext4 mkfs.xfs mkfs.btrfs
 
 .PHONY: build demo test lint unit fuzz scenarios crash crash-sample bench install clean needs deps

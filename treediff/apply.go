@@ -4,9 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
-	"os"
-	"sync"
 	"time"
 
 	"agentfs.internal/tool/command"
@@ -54,10 +51,12 @@ func (o *applyOptions) run(ctx context.Context, stdio command.IO, args []string)
 	defer closePair(pair)
 	start := time.Now()
 	r := &restore.Restore{Pair: pair}
-	stop := func() {}
-	if o.progress || isTerminal(stdio.Err) {
-		stop = showProgress(stdio.Err, r)
-	}
+	stop := showProgress(stdio.Err, o.progress, func() string {
+		if r.Total.Load() == 0 {
+			return ""
+		}
+		return fmt.Sprintf("Restoring files... %d of %d", r.Done.Load(), r.Total.Load())
+	})
 	err = r.Run(ctx)
 	stop()
 	if err != nil {
@@ -72,47 +71,4 @@ func (o *applyOptions) run(ctx context.Context, stdio command.IO, args []string)
 		return err
 	}
 	return rec.Write(stdio.Out)
-}
-
-// How long a restore may take without a word, and how often it tells.
-const (
-	patience = time.Second
-	interval = 200 * time.Millisecond
-)
-
-// showProgress shows how far a restore is, until the function is called that it
-// gives.
-func showProgress(w io.Writer, r *restore.Restore) (stop func()) {
-	quit := make(chan struct{})
-	var done sync.WaitGroup
-	done.Go(func() {
-		shown := false
-		for wait := patience; ; wait = interval {
-			select {
-			case <-time.After(wait):
-				if total := r.Total.Load(); total > 0 {
-					fmt.Fprintf(w, "\rRestoring files... %d of %d", r.Done.Load(), total)
-					shown = true
-				}
-			case <-quit:
-				if shown {
-					fmt.Fprintf(w, "\rRestoring files... %d of %d\n", r.Done.Load(), r.Total.Load())
-				}
-				return
-			}
-		}
-	})
-	return func() {
-		close(quit)
-		done.Wait()
-	}
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	agentfs.internal/tool v0.0.0-00010101000000-000000000000
+	github.com/klauspost/compress v1.20.3
 	github.com/pmezard/go-difflib v1.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/sys v0.49.0

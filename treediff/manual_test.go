@@ -22,7 +22,7 @@ func TestManual(t *testing.T) {
 	flags := regexp.MustCompile(`--[a-z-]+`)
 	have := slices.Compact(slices.Sorted(slices.Values(flags.FindAllString(synopsis, -1))))
 	var help bytes.Buffer
-	for _, args := range [][]string{{"-h"}, {"apply", "-h"}, {"show", "-h"}, {"blame", "-h"}} {
+	for _, args := range [][]string{{"-h"}, {"apply", "-h"}, {"show", "-h"}, {"blame", "-h"}, {"pack", "-h"}, {"unpack", "-h"}} {
 		command.Run(context.Background(), root(), args, command.IO{Out: &help, Err: &help})
 	}
 	var want []string

@@ -68,6 +68,9 @@ func (f *File) fail(op string, err error) error {
 // Close closes the file.
 func (f *File) Close() { _ = unix.Close(f.fd) }
 
+// Path is the file as people know it.
+func (f *File) Path() string { return f.path }
+
 // Dir is the directory that the file is, with a descriptor of its own.
 func (f *File) Dir() (*Dir, error) {
 	d := &Dir{f.fd, f.path}

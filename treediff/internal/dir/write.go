@@ -1,6 +1,7 @@
 package dir
 
 import (
+	"bytes"
 	"io"
 	"sync"
 
@@ -91,6 +92,53 @@ func (f *File) CopyFrom(from *File) (written int64, err error) {
 		err = f.fail("truncate", unix.Ftruncate(f.fd, from.Size))
 	}
 	return written, err
+}
+
+// holeSize is the size of the blocks that Fill makes holes of.
+const holeSize = 4096
+
+var hole [holeSize]byte
+
+// Fill makes a new, empty file hold the size bytes that r gives: with sparse as a file in
+// which blocks of zeros are holes. It gives the bytes that were written.
+func (f *File) Fill(r io.Reader, size int64, sparse bool) (written int64, err error) {
+	buf := copies.Get().(*[1 << 20]byte)
+	defer copies.Put(buf)
+	if sparse { // first: what the filesystem cannot hold need not be read
+		if err := unix.Ftruncate(f.fd, size); err != nil {
+			return 0, f.fail("truncate", err)
+		}
+	}
+	for pos := int64(0); pos < size; {
+		n, err := io.ReadFull(r, buf[:min(size-pos, int64(len(buf)))])
+		if err != nil {
+			return written, err
+		}
+		wrote, err := f.fillAt(buf[:n], pos, sparse)
+		pos, written = pos+int64(n), written+wrote
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// fillAt writes what has to be written of buf.
+func (f *File) fillAt(buf []byte, off int64, sparse bool) (written int64, err error) {
+	if !sparse {
+		return int64(len(buf)), f.writeAt(buf, off)
+	}
+	for len(buf) > 0 {
+		part := buf[:min(holeSize, len(buf))]
+		if !bytes.Equal(part, hole[:len(part)]) {
+			if err := f.writeAt(part, off); err != nil {
+				return written, err
+			}
+			written += int64(len(part))
+		}
+		buf, off = buf[len(part):], off+int64(len(part))
+	}
+	return written, nil
 }
 
 func (f *File) writeAt(buf []byte, off int64) error {
