@@ -252,6 +252,14 @@ type Packed struct {
 	DurationMS float64 `json:"duration_ms"`
 }
 
+// Copied is what bandclone copy did with a checkpoint. Key "copied".
+type Copied struct {
+	Bands       int64   `json:"bands"`        // in the checkpoint
+	CopiedBands int64   `json:"copied_bands"` // of them, copied; the others are links to those of an earlier one
+	Bytes       int64   `json:"bytes"`        // of data that was written
+	DurationMS  float64 `json:"duration_ms"`
+}
+
 // Lines are lines of a file that have one origin. Key "lines", written by treediff
 // blame.
 type Lines struct {
