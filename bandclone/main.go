@@ -7,6 +7,7 @@
 //	bandclone du      [--bundle BUNDLE] [--freed vN …]
 //	bandclone rm      [DIR]
 //	bandclone spare   [DIR]
+//	bandclone copy    --to DIR [--progress]
 //	bandclone sync    [DIR…] [--parent DIR] [--check]
 //	bandclone sum     [DIR…] [--parent DIR] [--rest] [--progress]
 //	bandclone verify  [DIR…] [--bundle BUNDLE] [--also DIR …] [--quick] [--progress]
@@ -20,7 +21,8 @@
 // bands, compare tells which bands differ, du what deleting one would give back,
 // rm deletes one, spare makes the next one ready, sync sees to it that a power cut
 // does not take them. Sum writes down what the bands hold, verify finds what has been
-// damaged since, repair repairs it, sweep removes what dead commands have left.
+// damaged since, repair repairs it, sweep removes what dead commands have left, copy
+// takes checkpoints to another disk.
 //
 // A clone is made by hard links (method link), by one clonefile of the directory
 // (clonefile, macOS), by reflinks (reflink) or by copying the data (copy): the
@@ -33,7 +35,7 @@
 // "checkpoint" and adds "compare"; du reads "store" and writes one "usage" a
 // line; rm, spare, sum and verify read "checkpoint", sum writes one "summed" and verify
 // one "damage" a line; repair reads a list of those, sync one "checkpoint" a line, with
-// "parent" where there is one. With the flags or arguments above none is read.
+// "parent" where there is one, copy, too, with "store", and it adds "copied". With the flags or arguments above none is read.
 //
 // Exit status: 0 done, 1 error, 2 usage, 4 no such checkpoint, or one that is torn, 6 the filesystem
 // cannot clone by the method asked for.
@@ -57,7 +59,7 @@ func root() *command.Verb {
 		Short: "copy-on-write clones of a directory of bands",
 		Verbs: []*command.Verb{
 			createVerb(), restoreVerb(), compareVerb(), duVerb(), rmVerb(), spareVerb(), syncVerb(),
-			sumVerb(), verifyVerb(), repairVerb(), sweepVerb(),
+			sumVerb(), verifyVerb(), repairVerb(), sweepVerb(), copyVerb(),
 		},
 	}
 }

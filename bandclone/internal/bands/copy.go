@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"agentfs.internal/bandclone/internal/dir"
 )
 
 // copyData copies the data of a band and leaves its holes.
@@ -48,22 +50,16 @@ func nextHole(fd int, pos, size int64) int64 {
 
 // copyByHand copies through memory.
 func copyByHand(dst, src int, off, length int64) error {
-	buf := make([]byte, min(length, 1<<20))
+	buf := make([]byte, min(length, piece))
 	for length > 0 {
-		n, err := unix.Pread(src, buf[:min(length, int64(len(buf)))], off)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
+		p := buf[:min(length, piece)]
+		if err := readAll(src, p, off); err != nil {
 			return err
 		}
-		if n == 0 {
-			return io.ErrUnexpectedEOF
-		}
-		if err := writeAll(dst, buf[:n], off); err != nil {
+		if err := writeAll(dst, p, off); err != nil {
 			return err
 		}
-		off, length = off+int64(n), length-int64(n)
+		off, length = off+int64(len(p)), length-int64(len(p))
 	}
 	return nil
 }
@@ -95,4 +91,55 @@ func readFull(f *os.File, buf []byte, off int64) error {
 	}
 	clear(buf[n:])
 	return err
+}
+
+// piece is how much of a band is copied at once.
+const piece = 1 << 20
+
+// zeros are what is seen of a hole.
+var zeros [piece]byte
+
+// CopySeen copies the data of a band from one directory to another, leaves its holes,
+// and shows all of it to see, holes too. It gives the bytes that were written.
+func CopySeen(from, to *dir.Dir, num uint64, mode uint32, see func(p []byte)) (written int64, err error) {
+	err = from.Create(to, Name(num), mode, func(dst, src int, size int64) error {
+		buf := make([]byte, min(size, piece))
+		for pos := int64(0); pos < size; {
+			data := nextData(src, pos, size)
+			for ; pos < data; pos += min(data-pos, piece) {
+				see(zeros[:min(data-pos, piece)])
+			}
+			for end := nextHole(src, pos, size); pos < end; {
+				p := buf[:min(end-pos, piece)]
+				if err := readAll(src, p, pos); err != nil {
+					return err
+				}
+				see(p)
+				if err := writeAll(dst, p, pos); err != nil {
+					return err
+				}
+				pos, written = pos+int64(len(p)), written+int64(len(p))
+			}
+		}
+		return unix.Ftruncate(dst, size)
+	})
+	return written, err
+}
+
+// readAll fills buf.
+func readAll(src int, buf []byte, off int64) error {
+	for len(buf) > 0 {
+		n, err := unix.Pread(src, buf, off)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err == nil && n == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+		buf, off = buf[n:], off+int64(n)
+	}
+	return nil
 }
