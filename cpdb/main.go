@@ -4,13 +4,14 @@
 //
 // Usage:
 //
-//	cpdb store add NAME [--bundle PATH] [--mount PATH] [--size BYTES] [--forked-from TEXT] [--status S]
+//	cpdb store add NAME [--bundle PATH] [--mount PATH] [--size BYTES] [--forked-from TEXT] [--next-version N] [--status S]
 //	cpdb store get NAME | --mount PATH
 //	cpdb store list [--all]
 //	cpdb store set [NAME] [--mount PATH] [--status S] [--mounted=true|false] [--size BYTES] [--base vN]
 //	cpdb store rm [NAME]
 //	cpdb checkpoint begin --store NAME [--message TEXT] [--agent A] [--action A] [--session S] [--prompt TEXT] [--before] [--meta K=V …]
 //	cpdb checkpoint commit [--store NAME --version vN [--method M] [--bands N] [--bytes N] [--changed-bands N]]
+//	cpdb checkpoint add --store NAME
 //	cpdb checkpoint abort [--store NAME --version vN]
 //	cpdb checkpoint get --store NAME vN [--all]
 //	cpdb checkpoint list --store NAME [--limit N] [--all] [--volatile]
@@ -80,7 +81,7 @@ func tree() *command.Verb {
 				storeAdd(a), storeGet(a), storeList(a), storeSet(a), storeRm(a),
 			}},
 			{Name: "checkpoint", Short: "work on checkpoints", Verbs: []*command.Verb{
-				checkpointBegin(a), checkpointCommit(a), checkpointAbort(a),
+				checkpointBegin(a), checkpointCommit(a), checkpointAdd(a), checkpointAbort(a),
 				checkpointGet(a), checkpointList(a), checkpointSet(a), checkpointRm(a),
 			}},
 			{Name: "change", Short: "work on what checkpoints changed", Verbs: []*command.Verb{

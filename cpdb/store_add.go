@@ -42,6 +42,7 @@ func (v *storeAddVerb) flags(fs *flag.FlagSet) {
 	fs.StringVar(&v.store.MountPath, "mount", "", "`path` to mount it at (default NAME in the current directory)")
 	fs.Func("size", "`bytes` of the image, as in 50G", sizeInto(&v.store.SizeBytes))
 	fs.StringVar(&v.store.ForkedFrom, "forked-from", "", "the `checkpoint` that it begins as, as in \"myapp v3\"")
+	fs.Int64Var(&v.store.NextVersion, "next-version", 1, "the `number` that the first checkpoint gets: of a store that comes from elsewhere")
 	fs.StringVar(&v.store.Status, "status", record.StoreReady, "`state` of the row: creating while the bundle is not there yet")
 }
 

@@ -98,11 +98,15 @@ func (d *DB) insertPending(s *record.Store, message string, why record.Causality
 // from a copy or lost its last moment in a power cut; its version stays taken.
 func freeVersion(s *record.Store) (version int64, dir string) {
 	for version = s.NextVersion; ; version++ {
-		dir = filepath.Join(checkpointsDir(s), formatVersion(version))
+		dir = checkpointDir(s, version)
 		if _, err := os.Lstat(dir); err != nil {
 			return version, dir
 		}
 	}
+}
+
+func checkpointDir(s *record.Store, version int64) string {
+	return filepath.Join(checkpointsDir(s), formatVersion(version))
 }
 
 func checkpointsDir(s *record.Store) string {

@@ -45,7 +45,7 @@ func (d *DB) Add(ctx context.Context, s record.Store) (*record.Store, error) {
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails
-	s.ID, s.CreatedAt, s.NextVersion = hex.EncodeToString(id), now(), 1
+	s.ID, s.CreatedAt, s.NextVersion = hex.EncodeToString(id), now(), max(1, s.NextVersion)
 	err := d.update(ctx, addSteps, func() error {
 		if err := d.refuseClash(&s); err != nil {
 			return err
