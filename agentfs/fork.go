@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"agentfs.internal/agentfs/pipeline"
@@ -147,13 +146,10 @@ func (a *app) forkPlan(from origin, arg, mount string) (p plan, err error) {
 // created; the record that goes through the stages has the row of the new store
 // and the checkpoint of the old one.
 func (a *app) grow(ctx context.Context, from origin, p *plan) error {
-	rec, err := a.run.Run(ctx, nil,
-		pipeline.Tool("cpdb", "store", "add", p.name, "--bundle", p.bundle, "--mount", p.mount,
-			"--size", strconv.FormatInt(p.size, 10), "--forked-from", from.String(), "--status", record.StoreCreating))
+	rec, err := a.addStore(ctx, p, "--forked-from", from.String())
 	if err != nil {
 		return err
 	}
-	p.added = true
 	if err := forkAdded.Reach(); err != nil {
 		return err
 	}

@@ -52,6 +52,15 @@ func (a *app) init(ctx context.Context, arg string, o initOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := a.found(ctx, p, a.build); err != nil {
+		return err
+	}
+	st := record.Store{Name: p.name, MountPath: p.mount, SizeBytes: p.size}
+	return a.result(mountOf(st, true), "Created store "+quoted(p.name), "Mounted at "+visible(tilde(p.mount)))
+}
+
+// found makes a store that there is not yet. Where build fails, nothing is left of it.
+func (a *app) found(ctx context.Context, p plan, build func(ctx context.Context, p *plan) error) error {
 	if err := a.vacate(ctx, p.name); err != nil {
 		return err
 	}
@@ -60,12 +69,11 @@ func (a *app) init(ctx context.Context, arg string, o initOptions) (err error) {
 		return err
 	}
 	a.stage("Creating store...")
-	if err := a.unlessMade(ctx, &p, a.build(ctx, &p), initFailed); err != nil {
+	if err := a.unlessMade(ctx, &p, build(ctx, &p), initFailed); err != nil {
 		return err
 	}
 	a.linkMount(p.name, p.mount)
-	st := record.Store{Name: p.name, MountPath: p.mount, SizeBytes: p.size}
-	return a.result(mountOf(st, true), "Created store "+quoted(p.name), "Mounted at "+visible(tilde(p.mount)))
+	return nil
 }
 
 // vacate takes the lock of a name and removes what an init or delete that died
@@ -119,13 +127,10 @@ func (a *app) prepare(p *plan) error {
 // database; the other stages are started at once. Until the last one the row
 // says that the store is being created.
 func (a *app) build(ctx context.Context, p *plan) error {
-	rec, err := a.run.Run(ctx, nil,
-		pipeline.Tool("cpdb", "store", "add", p.name, "--bundle", p.bundle, "--mount", p.mount,
-			"--size", strconv.FormatInt(p.size, 10), "--status", record.StoreCreating))
+	rec, err := a.addStore(ctx, p)
 	if err != nil {
 		return err
 	}
-	p.added = true
 	if err := initAdded.Reach(); err != nil {
 		return err
 	}
@@ -146,6 +151,15 @@ func (a *app) build(ctx context.Context, p *plan) error {
 		return err
 	}
 	return a.run.Exec(ctx, rec, setReady(true))
+}
+
+// addStore makes the row of a store that is being created.
+func (a *app) addStore(ctx context.Context, p *plan, more ...string) (*record.Record, error) {
+	words := []string{"cpdb", "store", "add", p.name, "--bundle", p.bundle, "--mount", p.mount,
+		"--size", strconv.FormatInt(p.size, 10)}
+	rec, err := a.run.Run(ctx, nil, pipeline.Tool(append(append(words, more...), "--status", record.StoreCreating)...))
+	p.added = err == nil
+	return rec, err
 }
 
 // unlessMade takes a store down that could not be made, and gives the cause. Where the

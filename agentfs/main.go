@@ -40,6 +40,9 @@
 //	                                       print a file as it was
 //	agentfs fork VERSION NAME|PATH [--mount PATH]
 //	                                       make a second store of it
+//	agentfs export VERSION [--output FILE] write its files as one archive
+//	agentfs import [SOURCE] NAME|PATH      make a store of an archive, or of a backup
+//	agentfs backup DEST [--prune]          copy a store's checkpoints to another disk
 //	agentfs timeline [--since TIME] [--until TIME] [--agent NAME] [--path PATH] [--limit N]
 //	                                       what has changed lately, a line a checkpoint
 //	agentfs log [-- PATH…]                 checkpoints with why they were made

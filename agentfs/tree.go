@@ -24,6 +24,7 @@ func tree() *command.Verb {
 				a.pinVerb(), a.unpinVerb(), a.pruneVerb(), a.indexVerb(), a.syncVerb(),
 			),
 			a.restoreVerb(), a.diffVerb(), a.showVerb(), a.forkVerb(), a.verifyVerb(), a.doctorVerb(),
+			a.exportVerb(), a.importVerb(), a.backupVerb(),
 			a.timelineVerb(), a.logVerb(), a.searchVerb(), a.blameVerb(), a.configVerb(), a.hooksVerb(),
 		},
 	}

@@ -19,6 +19,7 @@ import (
 	"agentfs.internal/bandclone/internal/stage"
 	"agentfs.internal/bandclone/internal/sums"
 	"agentfs.internal/tool/record"
+	"agentfs.internal/tool/status"
 )
 
 // copying is a checkpoint that is to be copied.
@@ -89,8 +90,12 @@ func (c *copying) run(ctx context.Context) error {
 
 // open reads the checkpoint, what is said of it, and whom it may share with.
 func (c *copying) open() (err error) {
-	if c.set, err = openCheckpoint(c.Dir); err != nil {
+	c.set, err = openCheckpoint(c.Dir)
+	switch {
+	case status.Of(err) == status.NoCheckpoint:
 		return err
+	case err != nil:
+		return fmt.Errorf("%s %w: %w", c.name(), errDamaged, err)
 	}
 	c.told, err = sums.Read(c.set.Dir)
 	switch {

@@ -34,6 +34,7 @@ type Stage struct {
 	Done func() error // called when it has done its work, in the order of the stages: an error is the stage's; may be nil
 	When func() error // asked before it is started, when all others have been; an error is that of the pipeline, and the stage is not started; may be nil
 	Live io.Writer    // gets the progress that it writes to standard error, as it comes; may be nil
+	In   *os.File     // standard input of a first stage that reads no records; may be nil
 }
 
 // Tool makes a stage.
@@ -50,6 +51,12 @@ func (s Stage) Then(done func() error) Stage {
 // Showing gives the stage with a terminal to show its progress on.
 func (s Stage) Showing(live io.Writer) Stage {
 	s.Live = live
+	return s
+}
+
+// Reading gives a first stage its standard input.
+func (s Stage) Reading(in *os.File) Stage {
+	s.In = in
 	return s
 }
 
@@ -118,8 +125,11 @@ func (r *Runner) Feed(ctx context.Context, in []*record.Record, out io.Writer, s
 	if err != nil {
 		return err
 	}
-	if len(input) > 0 {
+	switch {
+	case len(input) > 0:
 		procs[0].cmd.Stdin = bytes.NewReader(input)
+	case stages[0].In != nil:
+		procs[0].cmd.Stdin = stages[0].In
 	}
 	procs[len(procs)-1].cmd.Stdout = out
 	start(procs)
