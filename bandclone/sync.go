@@ -133,10 +133,11 @@ func (o *syncOptions) sync(s syncing, flushed bands.Flushed) error {
 		return err
 	}
 	set, err := bands.Read(d)
-	defer set.Close()
 	if err != nil {
+		d.Close()
 		return err
 	}
+	defer set.Close()
 	if o.check {
 		if err := whole(s.Checkpoint, set, beside); err != nil {
 			return err
@@ -177,11 +178,13 @@ func addFlushed(path string, flushed bands.Flushed) error {
 		return err
 	}
 	set, err := bands.Read(d)
-	defer set.Close()
-	if err == nil {
-		flushed.Add(set)
+	if err != nil {
+		d.Close()
+		return err
 	}
-	return err
+	defer set.Close()
+	flushed.Add(set)
+	return nil
 }
 
 // whole refuses a checkpoint that is not what its record, and record.json in it, say.
@@ -225,10 +228,11 @@ func newer(path string, cp record.Checkpoint, set *bands.Set, beside *dir.Dir) e
 		return err
 	}
 	parent, err := bands.Read(d)
-	defer parent.Close()
 	if err != nil {
+		d.Close()
 		return err
 	}
+	defer parent.Close()
 	changed, err := bands.Changed(set, parent, func(uint64) bool { return true })
 	if err == nil && changed < cp.ChangedBands {
 		err = torn(path, fmt.Errorf("%d bands of its own of %d", changed, cp.ChangedBands))
