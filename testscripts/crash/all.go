@@ -49,7 +49,7 @@ type runner struct {
 	opt    options
 	work   string
 	rows   []*row
-	broken bool // something was violated
+	broken bool // something was violated, or no states could be made
 	mu     sync.Mutex
 }
 
@@ -110,6 +110,7 @@ func (r *runner) recordings(ctx context.Context) error {
 			}
 			r.say("recorded a workload, seed %d (%.0fs)", seed, time.Since(began).Seconds())
 			if err := r.one(ctx, s, n); err != nil {
+				r.broken = true
 				return errors.Join(err, r.keep(ctx, dir))
 			}
 		}

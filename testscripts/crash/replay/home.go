@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,6 +169,7 @@ func (h *home) start(r Record) error {
 		return err
 	}
 	s := &session{bands: filepath.Join(name, "bands"), size: r.A, bandSize: r.B}
+	maps.DeleteFunc(h.sessions, func(_ uint64, old *session) bool { return old.bands == s.bands }) // killed, this one takes over
 	h.sessions[r.Session] = s
 	h.touched[s.bands] = true
 	return nil

@@ -4,6 +4,8 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -86,15 +88,24 @@ func (r *Recording) Build(mode Mode, indexes []int, done func(s State, write fun
 	}
 	rest := r.Log[1:]
 	for _, s := range r.states(mode, indexes) {
-		for len(rest) > 0 && rest[0].End <= s.Cut {
-			if err := h.do(rest[0]); err != nil {
-				return err
-			}
-			rest = rest[1:]
+		if rest, err = h.until(s.Cut, rest); err != nil {
+			return err
 		}
 		if err := done(s, func(dir string) error { return h.writeTo(dir, r.DBs, s) }); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = h.until(math.MaxInt64, rest) // all of it must make sense
+	return err
+}
+
+// until does what was done until a time, and gives the rest.
+func (h *home) until(cut int64, log []Record) ([]Record, error) {
+	for len(log) > 0 && log[0].End <= cut {
+		if err := h.do(log[0]); err != nil {
+			return nil, fmt.Errorf("at %d of the log: %w", log[0].End, err)
+		}
+		log = log[1:]
+	}
+	return log, nil
 }
