@@ -194,7 +194,7 @@ func (im *Image) Retire() error {
 	im.gate.Lock()
 	im.retired.Store(true)
 	im.gate.Unlock()
-	return errors.Join(im.Flush(), im.recorder.end())
+	return errors.Join(im.Flush(), im.StopRecording())
 }
 
 // SetDiscardOnly tells the image that Punch is only ever called for space whose

@@ -70,6 +70,9 @@ func (im *Image) Record(path, bundle string) error {
 	return im.recorder.add(recordStart, im.Size(), im.BandSize, []byte(bundle))
 }
 
+// StopRecording logs that no change is taken any more.
+func (im *Image) StopRecording() error { return im.recorder.end() }
+
 // add appends a record, at once with others or not at all. A nil recorder does
 // nothing.
 func (r *Recorder) add(kind uint32, a, b int64, data []byte) error {

@@ -208,7 +208,7 @@ func (s *server) serve() error {
 	if s.live == nil {
 		return s.image.Close()
 	}
-	err := errors.Join(s.image.Flush(), serveFlushed.Reach())
+	err := errors.Join(s.image.Flush(), serveFlushed.Reach(), s.live.StopRecording())
 	if err != nil {
 		s.log.Printf("closing: %v", err)
 	}
