@@ -81,10 +81,10 @@ func faultsAt(op, step string) []string {
 	n := h.Sum32()
 	seen.Lock()
 	defer seen.Unlock()
-	if n%3 != 0 && seen.failed[step] {
+	if n%4 != 0 && seen.failed[step] {
 		return []string{kill}
 	}
-	return []string{kill, errnos[n/3%uint32(len(errnos))]}
+	return []string{kill, errnos[n/4%uint32(len(errnos))]}
 }
 
 // killedAtEachStep is killed-at-each-step OP CHECK [ONLY]. OP runs once without
