@@ -103,7 +103,7 @@ func setup(first func(*testscript.Env) error) func(*testscript.Env) error {
 		env.Setenv("LC_ALL", "C.UTF-8")
 		env.Setenv("AGENTFS_HEAVY", os.Getenv("AGENTFS_HEAVY")) // not empty: scenarios take their full scale
 		env.Setenv("AGENTFS_CHECKPOINTS_AUTO_INDEX", "false")   // but where that is tested
-		env.Setenv("AGENTFS_CHECKPOINTS_AUTO_SUM", "false")
+		env.Setenv("AGENTFS_CHECKPOINTS_AUTO_SUM", "false")     // the same
 		env.Defer(func() {
 			if left := takeDown(env.WorkDir); len(left) > 0 {
 				env.T().Fatal("left behind: ", left)
