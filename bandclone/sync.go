@@ -12,6 +12,7 @@ import (
 
 	"agentfs.internal/bandclone/internal/bands"
 	"agentfs.internal/bandclone/internal/dir"
+	"agentfs.internal/bandclone/internal/sums"
 	"agentfs.internal/tool/command"
 	"agentfs.internal/tool/fault"
 	"agentfs.internal/tool/record"
@@ -40,8 +41,9 @@ parent must be durable itself. In a record it is the key "parent". One that has 
 deleted meanwhile is left out.
 
 --check, after the machine has stopped, looks first whether the checkpoint is whole:
-as many bands as record.json and the record tell, as many bytes, and as many bands that
-its parent has not. One that is torn, or gone, is an error (4).
+as many bands as record.json and the record tell, as many bytes, as many bands that its
+parent has not, and the bands as SHA256SUMS has them, where it is there. One that is torn,
+or gone, is an error (4).
 
 in: one checkpoint, parent a line, to the end; out: the same, those that are durable`,
 		Flags: func(fs *flag.FlagSet) {
@@ -69,7 +71,7 @@ func (o *syncOptions) run(ctx context.Context, stdio command.IO, args []string) 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := o.sync(s, flushed)
+		err := o.sync(ctx, s, flushed)
 		switch {
 		case status.Of(err) == status.NoCheckpoint: // torn
 		case errors.Is(err, fs.ErrNotExist) && s.rec != nil && !o.check:
@@ -119,7 +121,7 @@ func (o *syncOptions) list(ctx context.Context, stdio command.IO, args []string)
 }
 
 // sync makes one checkpoint durable.
-func (o *syncOptions) sync(s syncing, flushed bands.Flushed) error {
+func (o *syncOptions) sync(ctx context.Context, s syncing, flushed bands.Flushed) error {
 	if err := addFlushed(s.parent, flushed); err != nil {
 		return err
 	}
@@ -140,6 +142,9 @@ func (o *syncOptions) sync(s syncing, flushed bands.Flushed) error {
 	defer set.Close()
 	if o.check {
 		if err := whole(s.Checkpoint, set, beside); err != nil {
+			return err
+		}
+		if err := asSummed(ctx, s.Dir, set); err != nil {
 			return err
 		}
 	}
@@ -238,6 +243,30 @@ func newer(path string, cp record.Checkpoint, set *bands.Set, beside *dir.Dir) e
 		err = torn(path, fmt.Errorf("%d bands of its own of %d", changed, cp.ChangedBands))
 	}
 	return err
+}
+
+// asSummed refuses a checkpoint whose bands are not what their sums say, where these were
+// on the disk before the machine stopped. Sums that are torn themselves tell nothing.
+func asSummed(ctx context.Context, path string, set *bands.Set) error {
+	list, err := sums.Read(set.Dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sums.ErrDamaged) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return sums.Parallel(ctx, len(set.Bands), false, func(ctx context.Context, i int) error {
+		b := set.Bands[i]
+		want, told := list[b.Num]
+		if !told {
+			return nil
+		}
+		sum, _, err := sums.Of(ctx, set.Dir, b.Name())
+		if err == nil && sum != want {
+			err = torn(path, fmt.Errorf("band %s has another sum", b.Name()))
+		}
+		return err
+	})
 }
 
 func torn(path string, why error) error {
