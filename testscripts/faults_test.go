@@ -107,6 +107,7 @@ func killedAtEachStep(ts *testscript.TestScript, neg bool, args []string) {
 		w.chosen = regexp.MustCompile(args[2]).MatchString
 	}
 	defer w.tell()
+	_ = os.Remove(ts.MkAbs(".tmp/steps")) // another operation's
 	w.run("", "")
 	for step := w.next(); step != ""; step = w.next() {
 		w.done[step] = true
