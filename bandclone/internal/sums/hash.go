@@ -18,14 +18,9 @@ import (
 // piece is how much is read at once.
 const piece = 1 << 20
 
-// buffers are aligned, as a read past the page cache must be.
-var buffers = sync.Pool{New: func() any {
-	b, err := unix.Mmap(-1, 0, piece, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-	if err != nil {
-		b = make([]byte, piece)
-	}
-	return b
-}}
+// buffers are aligned, as a read past the page cache must be: Go gives what is so large
+// whole pages.
+var buffers = sync.Pool{New: func() any { return new([piece]byte) }}
 
 // ErrNoFile says that what has a band's name is not a regular file.
 var ErrNoFile = errors.New("not a regular file")
@@ -54,8 +49,9 @@ func Each(ctx context.Context, d *dir.Dir, name string, take func(p []byte)) (in
 		return 0, err
 	}
 	defer func() { f.Close() }()
-	buf := buffers.Get().([]byte)
-	defer buffers.Put(buf)
+	whole := buffers.Get().(*[piece]byte)
+	defer buffers.Put(whole)
+	buf := whole[:]
 	for at := int64(0); ; {
 		if ctx.Err() != nil {
 			return at, context.Cause(ctx)
