@@ -90,14 +90,18 @@ func checkState(ctx context.Context, arg string) error {
 	return err
 }
 
-// hashTrees prints the hash of each tree.
+// hashTrees prints the hash of each tree as a claim has it.
 func hashTrees(dirs []string) error {
 	for _, dir := range dirs {
-		sum, err := treehash.Sum(dir)
+		timeless, err := treehash.Timeless(dir)
 		if err != nil {
 			return err
 		}
-		fmt.Println(sum)
+		whole, err := treehash.Sum(dir)
+		if err != nil {
+			return err
+		}
+		fmt.Println(timeless + "." + whole)
 	}
 	return nil
 }

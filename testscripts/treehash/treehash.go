@@ -19,20 +19,33 @@ import (
 // Sum gives the hash of the tree in dir, in hex.
 func Sum(dir string) (string, error) {
 	lines, err := Lines(dir)
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "")))), err
+	return sum(lines), err
+}
+
+// Timeless is Sum without the modification times.
+func Timeless(dir string) (string, error) {
+	lines, err := describe(dir, false)
+	return sum(lines), err
+}
+
+func sum(lines []string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, ""))))
 }
 
 // Lines describes the tree in dir, a line for each file: name, mode with the type,
 // owners, modification time, extended attributes, what it holds, and for the second
 // and later names of a file the first one.
-func Lines(dir string) ([]string, error) {
-	h := hasher{root: dir, links: map[uint64]string{}}
+func Lines(dir string) ([]string, error) { return describe(dir, true) }
+
+func describe(dir string, times bool) ([]string, error) {
+	h := hasher{root: dir, times: times, links: map[uint64]string{}}
 	err := filepath.WalkDir(dir+"/.", h.add) // a symbolic link to it, too
 	return h.lines, err
 }
 
 type hasher struct {
 	root  string
+	times bool
 	lines []string
 	links map[uint64]string // inode number to first name
 }
@@ -61,6 +74,9 @@ func (h *hasher) add(path string, d fs.DirEntry, err error) error {
 		what = fmt.Sprintf("link to %q", first)
 	} else if st.Nlink > 1 && !d.IsDir() {
 		h.links[st.Ino] = name
+	}
+	if !h.times {
+		st.Mtim = syscall.Timespec{}
 	}
 	h.lines = append(h.lines, fmt.Sprintf("%q %o %d:%d %d.%09d %q %s\n",
 		name, st.Mode, st.Uid, st.Gid, st.Mtim.Sec, st.Mtim.Nsec, attrs, what))

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 )
 
 // Kind is what is claimed.
@@ -34,10 +35,19 @@ type Claim struct {
 	Path    string `json:"path,omitempty"`     // below the mountpoint
 	Sum     string `json:"sum,omitempty"`      // SHA-256 of the file, in hex
 	Version int64  `json:"version"`            // 4 for v4
-	Tree    string `json:"tree,omitempty"`     // checkpoint: hash of its tree, see package treehash
+	Tree    string `json:"tree,omitempty"`     // checkpoint: hash of its tree, without times and with them, with a dot between
 	Alone   bool   `json:"alone,omitempty"`    // checkpoint: nobody was writing
 	InPlace bool   `json:"in_place,omitempty"` // restored: file by file, so that a part may be
 	From    string `json:"from,omitempty"`     // forked: the store that Version is of
+}
+
+// HasTree tells whether a checkpoint's tree with that hash is the one that it was made
+// with. Where others were writing, times do not count: a file that was being truncated
+// is so to the end by each mount, which gives it the time of that moment.
+func (c Claim) HasTree(hash string) bool {
+	mine, _, _ := strings.Cut(c.Tree, ".")
+	other, _, _ := strings.Cut(hash, ".")
+	return hash == c.Tree || !c.Alone && other == mine
 }
 
 // Log is a file of claims, one a line.
