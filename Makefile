@@ -42,6 +42,10 @@ scenarios: build
 
 crash: build
 	@scripts/crash
+	@scripts/faults
+
+hostile: build
+	@scripts/hostile
 
 crash-sample: build
 	@scripts/gotest ./testscripts/crash/...
