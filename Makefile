@@ -69,4 +69,4 @@ needs:
 deps:
 	@scripts/deps go gcc git jq patch ps python3 zstd mkfs.ext4 mkfs.xfs mkfs.btrfs
 
-.PHONY: build demo test lint unit fuzz scenarios crash crash-sample bench install clean needs deps
+.PHONY: build demo test lint unit fuzz scenarios crash crash-sample hostile bench install clean needs deps

@@ -24,7 +24,11 @@ func (d *DB) AddCheckpoints(ctx context.Context, ref Ref, list []*record.Checkpo
 			return status.Errorf(status.General, "store %q is %s: checkpoints are only added to one that is being created", s.Name, s.Status)
 		}
 		for _, c := range list {
-			if err := d.addReady(s, c); err != nil {
+			err := d.addReady(s, c)
+			if err == nil {
+				err = d.noteCheckpoint(s, c) // what came with it tells of where it came from
+			}
+			if err != nil {
 				return fmt.Errorf("checkpoint v%d: %w", c.Version, err)
 			}
 		}
