@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 
 	"agentfs.internal/bandclone/internal/bands"
+	"agentfs.internal/bandclone/internal/damage"
 	"agentfs.internal/bandclone/internal/dir"
 	"agentfs.internal/bandclone/internal/sums"
 	"agentfs.internal/tool/command"
@@ -130,16 +129,12 @@ func (o *syncOptions) sync(ctx context.Context, s syncing, flushed bands.Flushed
 		return err
 	}
 	defer beside.Close()
-	d, err := beside.Open(name)
+	set, err := read(beside.Open(name))
 	if err != nil {
-		return err
-	}
-	set, err := bands.Read(d)
-	if err != nil {
-		d.Close()
 		return err
 	}
 	defer set.Close()
+	d := set.Dir
 	if o.check {
 		if err := whole(s.Checkpoint, set, beside); err != nil {
 			return err
@@ -175,16 +170,11 @@ func addFlushed(path string, flushed bands.Flushed) error {
 	if path == "" {
 		return nil
 	}
-	d, err := dir.Open(path)
+	set, err := read(dir.Open(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return err
-	}
-	set, err := bands.Read(d)
-	if err != nil {
-		d.Close()
 		return err
 	}
 	defer set.Close()
@@ -192,9 +182,22 @@ func addFlushed(path string, flushed bands.Flushed) error {
 	return nil
 }
 
+// read reads a directory of bands that was opened just now.
+func read(d *dir.Dir, err error) (*bands.Set, error) {
+	if err != nil {
+		return nil, err
+	}
+	set, err := bands.Read(d)
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return set, nil
+}
+
 // whole refuses a checkpoint that is not what its record, and record.json in it, say.
 func whole(cp record.Checkpoint, set *bands.Set, beside *dir.Dir) error {
-	note, err := readNote(set.Dir)
+	note, err := damage.ReadNote(set.Dir)
 	if err != nil {
 		return torn(cp.Dir, err)
 	}
@@ -206,7 +209,7 @@ func whole(cp record.Checkpoint, set *bands.Set, beside *dir.Dir) error {
 		}
 		have += info.Size
 	}
-	for _, told := range []record.Checkpoint{cp, note} {
+	for _, told := range []record.Checkpoint{cp, *note} {
 		switch {
 		case int64(len(set.Bands)) != told.Bands:
 			return torn(cp.Dir, fmt.Errorf("%d bands of %d", len(set.Bands), told.Bands))
@@ -214,7 +217,7 @@ func whole(cp record.Checkpoint, set *bands.Set, beside *dir.Dir) error {
 			return torn(cp.Dir, fmt.Errorf("%d bytes of %d", have, told.Bytes))
 		}
 	}
-	return newer(cp.Dir, note, set, beside)
+	return newer(cp.Dir, *note, set, beside)
 }
 
 // newer refuses a checkpoint in which a band is still the parent's where it should be
@@ -225,16 +228,11 @@ func newer(path string, cp record.Checkpoint, set *bands.Set, beside *dir.Dir) e
 	if cp.Method != string(bands.Link) || cp.Parent == 0 {
 		return nil
 	}
-	d, err := beside.Open(fmt.Sprintf("v%d", cp.Parent))
+	parent, err := read(beside.Open(fmt.Sprintf("v%d", cp.Parent)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was deleted
 	}
 	if err != nil {
-		return err
-	}
-	parent, err := bands.Read(d)
-	if err != nil {
-		d.Close()
 		return err
 	}
 	defer parent.Close()
@@ -271,25 +269,4 @@ func asSummed(ctx context.Context, path string, set *bands.Set) error {
 
 func torn(path string, why error) error {
 	return status.Errorf(status.NoCheckpoint, "%s is torn: %w", path, why)
-}
-
-// readNote reads what record.json in a checkpoint's directory says of it.
-func readNote(d *dir.Dir) (cp record.Checkpoint, err error) {
-	f, err := d.OpenFile(record.CheckpointFile, 0, 0)
-	if err != nil {
-		return cp, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	rec := record.New()
-	if err == nil {
-		err = json.Unmarshal(text, rec)
-	}
-	if err == nil {
-		err = rec.Get("checkpoint", &cp)
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", record.CheckpointFile, err)
-	}
-	return cp, err
 }
