@@ -3,7 +3,7 @@
 bundle=$dir/myapp.sparsebundle
 
 # info gives a key of the bundle's record, and fails where it is not there.
-info() { bundlectl info "$bundle" | jq -re ".image.$1"; }
+info() { bundlectl info "$bundle" | jq -re ".image.$1 // empty"; }
 
 # standing waits until a standby waits behind a living server.
 standing() {
