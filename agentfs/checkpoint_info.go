@@ -34,11 +34,9 @@ func (a *app) info(ctx context.Context, _ command.IO, args []string) error {
 		"Message:     " + visible(cp.Message),
 		"Created:     " + cp.CreatedAt.Local().Format(time.DateTime),
 	}
-	durable := "Not yet"
-	if cp.DurableAt != nil {
-		durable = cp.DurableAt.Local().Format(time.DateTime)
+	if cp.DurableAt == nil {
+		lines = append(lines, "Durable:     Not yet")
 	}
-	lines = append(lines, "Durable:     "+durable)
 	if cp.Pinned {
 		lines = append(lines, "Pinned:      Yes")
 	}
