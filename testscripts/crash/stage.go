@@ -140,6 +140,7 @@ func (r recording) lock() (unlock func(), err error) {
 }
 
 func (r recording) mark(m replay.Mark) (err error) {
+	m.Looked = replay.Position(r.log())
 	if m.Files, err = replay.Look(r.home()); err != nil {
 		return fmt.Errorf("mark: %w", err)
 	}

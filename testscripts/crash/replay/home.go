@@ -67,7 +67,8 @@ type home struct {
 	order    []string // their paths, directories before what is in them
 	bands    map[string]*inode
 	sessions map[uint64]*session
-	touched  map[string]bool // directories of bands that a server had since the last mark
+	touched  map[string]bool  // directories of bands that a server had since the last mark
+	changed  map[string]int64 // when a server has changed bands in one last
 	db       string
 	lag      int64 // how much longer than it should a write is not durable
 }
@@ -78,7 +79,7 @@ func begin(recorded, base string, first Record, lag int64) (*home, error) {
 	if first.Kind != MarkKind || json.Unmarshal(first.Data, &m) != nil {
 		return nil, errors.New("the log does not begin with a mark")
 	}
-	h := &home{recorded: recorded, bands: map[string]*inode{}, sessions: map[uint64]*session{}, lag: lag}
+	h := &home{recorded: recorded, bands: map[string]*inode{}, sessions: map[uint64]*session{}, changed: map[string]int64{}, lag: lag}
 	byIno := map[uint64]*inode{}
 	for _, f := range m.Files {
 		if !f.isBand() {
@@ -139,6 +140,10 @@ func (h *home) do(r Record) error {
 	s := h.sessions[r.Session]
 	if s == nil {
 		return fmt.Errorf("record of a server that has not begun")
+	}
+	switch r.Kind {
+	case Write, Discard:
+		h.changed[s.bands] = r.End
 	}
 	switch r.Kind {
 	case Write:
@@ -283,7 +288,7 @@ func (h *home) known(m Mark) (map[uint64]*inode, error) {
 		}
 		if have := known[f.Ino]; have == nil {
 			known[f.Ino] = n
-		} else if have != n && h.still(dir) {
+		} else if have != n && h.still(dir) && h.changed[dir] <= m.Looked {
 			return nil, fmt.Errorf("band %s is not the file that it should be", f.Path)
 		}
 	}

@@ -5,6 +5,7 @@ package replay
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -111,6 +112,35 @@ func TestBuild(t *testing.T) {
 		}
 		if got := letters(t, dir, sealed); got != test.sealed {
 			t.Errorf("%s: the sealed band is %q, want %q", test.what, got, test.sealed)
+		}
+	}
+}
+
+// TestLooked: a mark may be of the moment before a band was broken, though it comes
+// behind it in the log; one that should know of it is an error.
+func TestLooked(t *testing.T) {
+	base := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(base, bundle, "bands"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(base, live), bytes.Repeat([]byte{'.'}, band), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := &logger{t: t}
+	l.mark(nil, after...)
+	l.add(Start, 2*band, band, []byte("/the/home/"+bundle))
+	l.write(0, 'a') // breaks it
+	l.add(GateClosed, 0, 0, nil)
+	for looked, wrong := range map[int64]bool{200: false, 300: true} {
+		h, err := begin("/the/home", base, l.log[0], 0)
+		for _, r := range l.log[1:] {
+			err = errors.Join(err, h.do(r))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.mark(Mark{Looked: looked, Files: after}, 500); (err != nil) != wrong {
+			t.Errorf("looked at %d: %v", looked, err)
 		}
 	}
 }

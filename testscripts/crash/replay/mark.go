@@ -16,6 +16,7 @@ import (
 // Mark says what there was in a home at a moment, bands by their inode numbers.
 type Mark struct {
 	What   string   `json:"what"`             // the command that begins or has ended, for people
+	Looked int64    `json:"looked"`           // length of the log when this was looked at: a band may have changed since
 	Synced []string `json:"synced,omitempty"` // checkpoints that it has made durable, relative to the home
 	DB     string   `json:"db,omitempty"`     // directory with a copy of the database; "" for the last one
 	Files  []File   `json:"files"`            // all but the database, directories before what is in them
