@@ -11,14 +11,14 @@ import (
 // orphanCheckpoints finds what a checkpoint's maker left behind: directories vN
 // without a row, and hidden ones (.vN…, where a clone grows before its rename)
 // without a row that still waits for them.
-func orphanCheckpoints(s *record.Store, list []*record.Checkpoint) []Problem {
+func orphanCheckpoints(s *record.Store, list []*record.Checkpoint) []record.Problem {
 	status := map[int64]string{}
 	for _, c := range list {
 		if c.Status != record.CheckpointPruned { // which has no files any more
 			status[c.Version] = c.Status
 		}
 	}
-	var found []Problem
+	var found []record.Problem
 	for _, name := range subdirs(checkpointsDir(s)) {
 		version, hidden, ok := checkpointName(name)
 		has := status[version]
@@ -29,7 +29,7 @@ func orphanCheckpoints(s *record.Store, list []*record.Checkpoint) []Problem {
 		if hidden {
 			text = "left by a clone that did not end"
 		}
-		found = append(found, Problem{KindOrphan, s.Name, version, filepath.Join(checkpointsDir(s), name), text})
+		found = append(found, record.Problem{Kind: KindOrphan, Store: s.Name, Version: version, Path: filepath.Join(checkpointsDir(s), name), Text: text})
 	}
 	return found
 }
@@ -48,7 +48,7 @@ func checkpointName(name string) (version int64, hidden, ok bool) {
 
 // orphanStores finds directories in the place for stores that hold no store's
 // bundle.
-func orphanStores(home string, stores []*record.Store) []Problem {
+func orphanStores(home string, stores []*record.Store) []record.Problem {
 	root := filepath.Join(home, "stores")
 	known := map[string]bool{}
 	for _, s := range stores {
@@ -58,10 +58,10 @@ func orphanStores(home string, stores []*record.Store) []Problem {
 			known[top] = true
 		}
 	}
-	var found []Problem
+	var found []record.Problem
 	for _, name := range subdirs(root) {
 		if !known[name] {
-			found = append(found, Problem{KindOrphan, "", 0, filepath.Join(root, name), "a store's directory without a store"})
+			found = append(found, record.Problem{Kind: KindOrphan, Path: filepath.Join(root, name), Text: "a store's directory without a store"})
 		}
 	}
 	return found
